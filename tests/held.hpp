@@ -7,7 +7,7 @@ namespace heddle_test {
 
 /// Checks that nothing is noted while the gate is closed. Then opens it, waits for the stream and
 /// checks the notes and their order. `line` is the caller's.
-inline void check_held(const Recorder& seen, Gate& gate, StreamRef last, const Strings& order,
+inline void check_held(const OrderLog& seen, Gate& gate, StreamRef last, const Strings& order,
                        int line = __builtin_LINE()) {
     INFO("in line " << line);
     settle(test_device());

@@ -113,21 +113,21 @@ bool Flag::wait() const {
                                     [&] { return state_->set; });
 }
 
-void Recorder::add(std::string what) const {
+void OrderLog::add(std::string what) const {
     const std::lock_guard lock(state_->mutex);
     state_->seen.push_back(std::move(what));
 }
 
-void Recorder::note(StreamRef stream, std::string what) const {
+void OrderLog::note(StreamRef stream, std::string what) const {
     launch_host(stream, [recorder = *this, what = std::move(what)] { recorder.add(what); });
 }
 
-std::vector<std::string> Recorder::seen() const {
+std::vector<std::string> OrderLog::seen() const {
     const std::lock_guard lock(state_->mutex);
     return state_->seen;
 }
 
-bool Recorder::has(const std::string& what) const {
+bool OrderLog::has(const std::string& what) const {
     const std::lock_guard lock(state_->mutex);
     return std::find(state_->seen.begin(), state_->seen.end(), what) != state_->seen.end();
 }

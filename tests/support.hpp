@@ -112,11 +112,11 @@ private:
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// Records the order in which events happen. Copies share one record. Thread-safe.
-class Recorder {
+/// Logs the order in which events happen. Copies share one log. Thread-safe.
+class OrderLog {
 public:
     void add(std::string what) const;
-    /// Enqueues a host function on `stream` that records this note.
+    /// Enqueues a host function on `stream` that logs this note.
     void note(StreamRef stream, std::string what) const;
     std::vector<std::string> seen() const;
     bool has(const std::string& what) const;

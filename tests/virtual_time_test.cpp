@@ -37,7 +37,7 @@ private:
 
 TEST_CASE("virtual: sleepers", "[.]") {
     virtual_time::begin();
-    const Recorder order;
+    const OrderLog order;
     {
         std::vector<std::unique_ptr<Thread>> threads;
         for (const int ms : {30, 10, 20, 60'000})
@@ -51,7 +51,7 @@ TEST_CASE("virtual: sleepers", "[.]") {
 
 TEST_CASE("virtual: a thread that runs", "[.]") {
     virtual_time::begin();
-    const Recorder order;
+    const OrderLog order;
     const Thread sleeper([&] {
         virtual_time::sleep(virtual_time::step);
         order.add("slept");
@@ -65,7 +65,7 @@ TEST_CASE("virtual: a thread that runs", "[.]") {
 
 TEST_CASE("virtual: a thread that another one will wake", "[.]") {
     virtual_time::begin();
-    const Recorder order;
+    const OrderLog order;
     std::promise<void> door, back;
     const Thread sleeper([&] {
         virtual_time::sleep(virtual_time::step);
@@ -96,7 +96,7 @@ TEST_CASE("virtual: all threads wait", "[.]") {
 
 TEST_CASE("virtual: a thread that sleeps for a real time", "[.]") {
     virtual_time::begin();
-    const Recorder order;
+    const OrderLog order;
     const Thread real([&] {
         std::this_thread::sleep_for(milliseconds(30));
         order.add("real");

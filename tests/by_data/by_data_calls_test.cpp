@@ -133,7 +133,7 @@ TEST_CASE("by data: an address within an array that a kernel holds counts as its
           "[by_data]") {
     const Here here;
     Array<int> x = zeros<int>(n), y = zeros<int>(n), z = zeros<int>(n);
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     DataOrder order(test_device(), {.streams = 2});
     const StreamRef held = hold(order, gate, writes(x));
@@ -212,7 +212,7 @@ TEST_CASE("by data: an empty launch, copy or view orders nothing", "[by_data]") 
 
 TEST_CASE("by data: it comes after the current stream, which comes after it when its scope ends",
           "[by_data]") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Here here;
     gate.hold(current_stream());
@@ -226,7 +226,7 @@ TEST_CASE("by data: it comes after the current stream, which comes after it when
 }
 
 TEST_CASE("by data: it is joined when it ends by an exception", "[by_data]") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Here here;
     try {
@@ -243,7 +243,7 @@ TEST_CASE("by data: it is joined when it ends by an exception", "[by_data]") {
 }
 
 TEST_CASE("by data: join() orders the current stream after what was given so far", "[by_data]") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Here here;
     DataOrder order(test_device(), {.streams = 2});

@@ -57,7 +57,7 @@ struct Noted {
         return a != all.end() && b != all.end() && a < b;
     }
 
-    Recorder seen;
+    OrderLog seen;
     DataOrder order;
 };
 

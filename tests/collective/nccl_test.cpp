@@ -30,7 +30,7 @@ public:
     Strings seen() const { return seen_.seen(); }
 
 private:
-    Recorder seen_;
+    OrderLog seen_;
 };
 
 /// Runs body(rank, communicator, stream, wrong) on one thread for each rank, as separate processes

@@ -37,7 +37,7 @@ TEST_CASE("each branch is called once, in order, on this thread, with a stream o
 
 TEST_CASE(
     "branches come after what the base was given, and what the base is given next after them") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream base(test_device());
     gate.hold(base);
@@ -52,7 +52,7 @@ TEST_CASE(
 
 TEST_CASE("the base waits for every branch, whichever is last") {
     for (std::size_t slow = 0; slow < 4; ++slow) {
-        const Recorder seen;
+        const OrderLog seen;
         DrainedGate gate;
         const Stream base(test_device());
         fork_join_n(base, 4, [&](std::size_t i) {
@@ -90,7 +90,7 @@ TEST_CASE("branches do not wait for each other") {
 }
 
 TEST_CASE("without a base the current stream is it, and is current again afterwards") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream s(test_device());
     const ScopedStream in{s};
@@ -139,7 +139,7 @@ TEST_CASE(
 
 TEST_CASE(
     "dealt calls come after what the base was given, and what it is given next after all of them") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     Gate before, last;
     const Stream base(test_device());
@@ -194,7 +194,7 @@ TEST_CASE("a hundred branches are joined") {
 }
 
 TEST_CASE("forks nest") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream base(test_device());
     gate.hold(base);
@@ -223,7 +223,7 @@ TEST_CASE("forks nest") {
 
 TEST_CASE(
     "what a branch throws comes out after all branches were joined; later ones are not called") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream base(test_device());
     bool called = false;
@@ -397,7 +397,7 @@ TEST_CASE("the error of a fork with a base says where it was called") {
 TEST_CASE("a branch on each device comes after the base, and the base after all of them",
           "[multi]") {
     if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind");
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const std::vector<Device> all = test_devices();
     for (std::size_t slow = 0; slow < all.size(); ++slow) {
@@ -452,7 +452,7 @@ TEST_CASE("strips of one array are worked on by several devices and put together
 TEST_CASE("branches on devices of both kinds mix, and none at all is nothing") {
     const Drained drained;
     const Stream base(test_device());
-    const Recorder seen;
+    const OrderLog seen;
     fork_join_devices(base, std::vector{test_device(), cpu_device(), test_device()},
                       [&](std::size_t i) { seen.note(current_stream(), std::to_string(i)); });
     fork_join_devices(base, std::vector<Device>(), [&](std::size_t) { seen.add("never"); });

@@ -13,7 +13,7 @@ namespace {
 
 /// A pool with one stream, and an open batch on a stream that is held by a gate.
 struct Kept {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     Stream s{test_device()};
     StreamPool pool{test_device(), {.max_streams = 1, .shared = 1}};

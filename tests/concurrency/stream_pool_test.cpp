@@ -96,7 +96,7 @@ TEST_CASE("a stream that was returned with work to do is not the next lease whil
 }
 
 TEST_CASE("at its limit a pool leases a busy stream, and its earlier work goes first") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     StreamPool pool(test_device(), {.max_streams = 1, .shared = 1});
     {

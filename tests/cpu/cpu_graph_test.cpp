@@ -4,7 +4,7 @@
 using namespace heddle_test;
 
 TEST_CASE("a graph on a CPU device lets more urgent work go first") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Flag begun, given, over;
     std::vector<Stream> others;

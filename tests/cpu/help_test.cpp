@@ -29,7 +29,7 @@ TEST_CASE("a thread that waits for the end of a chain of 20,000 streams needs no
 TEST_CASE("child: what a wait depends on", "[.child]") {
     const Drained drained;
     const HeldWorkers workers;
-    Recorder order;
+    OrderLog order;
     const Stream unrelated(cpu_device(), {.priority = -5}), first(cpu_device()),
         second(cpu_device()), last(cpu_device());
     {

@@ -40,7 +40,7 @@ public:
 
 private:
     const Drained drained_{};
-    Recorder order_;
+    OrderLog order_;
     HeldWorkers workers_;
 };
 

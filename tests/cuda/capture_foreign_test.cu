@@ -258,7 +258,7 @@ TEST_CASE(
     "host functions of a graph are changed between launches, and launches that wait keep theirs",
     "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream s(gpu());
     auto node = host_node(gpu(), [&] { seen.add("first"); });

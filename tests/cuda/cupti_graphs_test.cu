@@ -8,7 +8,7 @@ TEST_CASE("graph_nodes_cupti: the nodes of a launched graph have their times", "
     const Stream s(gpu()), side(gpu());
     Array<int> x = zeros<int>(s, 1 << 20), y = zeros<int>(s, 1 << 20);
     s.synchronize();
-    TimelineRecorder recorder({.cupti = true});
+    TimelineObserver observer({.cupti = true});
     Graph graph;
     {
         ScopedCapture capture(s);
@@ -24,7 +24,7 @@ TEST_CASE("graph_nodes_cupti: the nodes of a launched graph have their times", "
     graph.launch(s);
     graph.launch(s);
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     INFO(all_notes(trace));
     const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
     REQUIRE(launches.size() == 2);
@@ -64,7 +64,7 @@ TEST_CASE("the operations of a sent batch have their times by CUPTI, also when i
           "[cuda]") {
     SKIP_WITHOUT_CUPTI();
     const Stream s(gpu());
-    TimelineRecorder recorder({.cupti = true});
+    TimelineObserver observer({.cupti = true});
     Batch batch;
     {
         ScopedStream in(s);
@@ -75,7 +75,7 @@ TEST_CASE("the operations of a sent batch have their times by CUPTI, also when i
             });
     }
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     INFO(all_notes(trace));
     const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
     REQUIRE(launches.size() == 3);
@@ -103,12 +103,12 @@ TEST_CASE("the nodes of a graph have times even if it was launched before CUPTI 
     }
     graph.launch(s);
     {
-        TimelineRecorder recorder({.cupti = true});
+        TimelineObserver observer({.cupti = true});
         graph.launch(s);  // follows the previous launch, which may still run
         graph.launch(s);
         s.synchronize();
         CHECK(order == std::vector<int>{0, 1, 2});
-        const Trace trace = recorder.trace();
+        const Trace trace = observer.trace();
         INFO(all_notes(trace));
         const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
         REQUIRE(launches.size() == 2);
@@ -138,9 +138,9 @@ TEST_CASE("a batch remembered from before CUPTI recorded has times as a whole", 
         s.synchronize();
     };
     send();
-    TimelineRecorder recorder({.cupti = true});
+    TimelineObserver observer({.cupti = true});
     send();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     INFO(all_notes(trace));
     const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
     REQUIRE(launches.size() == 1);

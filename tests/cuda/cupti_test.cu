@@ -46,7 +46,7 @@ TEST_CASE("cuda_events_against_cupti: kernels take as long by CUPTI as by events
         std::vector<Event> marks;
         for (std::size_t i = 0; i <= count; ++i)
             marks.emplace_back(gpu(), EventOptions{.timing = true});
-        TimelineRecorder recorder({.cupti = true});
+        TimelineObserver observer({.cupti = true});
         {
             const Gate gate;  // holds the stream, so that the host is never late
             gate.hold(s);
@@ -57,7 +57,7 @@ TEST_CASE("cuda_events_against_cupti: kernels take as long by CUPTI as by events
             }
         }
         s.synchronize();
-        const Trace trace = recorder.trace();
+        const Trace trace = observer.trace();
         INFO(all_notes(trace));
         CHECK(the_device(trace).clock == TraceClock::cupti);
         const std::vector<TraceOp> kernels = of_kind(trace, OpKind::launch);
@@ -89,12 +89,12 @@ TEST_CASE("kernels recorded by CUPTI run between their calls and the host's wait
     const Stream s(gpu());
     spin(s, us);
     s.synchronize();
-    TimelineRecorder recorder({.cupti = true});
+    TimelineObserver observer({.cupti = true});
     for (int i = 0; i < 20; ++i) {
         spin(s, 20 * us);
         if (i % 4 == 3) s.synchronize();
     }
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     INFO(all_notes(trace));
     const std::int64_t error = the_device(trace).clock_error;
     CHECK(error <= us);
@@ -121,7 +121,7 @@ TEST_CASE("CUPTI tells when each kind of operation began and ended", "[cuda]") {
     auto host = pinned<int>(n);
     std::vector<int> pageable(n);
     s.synchronize();
-    TimelineRecorder recorder({.cupti = true});
+    TimelineObserver observer({.cupti = true});
     launch(s, AddOne{}, dim(n), x);
     launch(s, AddOne{}, dim(n).with({.block = 64, .memory_domain = 1}), x);
     spin(s, us);
@@ -134,7 +134,7 @@ TEST_CASE("CUPTI tells when each kind of operation began and ended", "[cuda]") {
     fill(s, x, 7);
     fill(s, wide, 3.5);
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     INFO(all_notes(trace));
     std::size_t count = 0;
     std::int64_t start = 0, end = 0;  // those of the previous operation
@@ -161,10 +161,10 @@ TEST_CASE("cupti_taken_falls_back: beside another profiler, events tell the time
     spin(s, us);
     s.synchronize();
     const auto record = [&] {
-        TimelineRecorder recorder({.cupti = true});
+        TimelineObserver observer({.cupti = true});
         spin(s, 100 * us);
         s.synchronize();
-        return recorder.trace();
+        return observer.trace();
     };
     {
         const OtherProfiler other;
@@ -185,13 +185,13 @@ TEST_CASE("after a recording by CUPTI another profiler can use it, and events te
     const Stream s(gpu());
     for (int i = 0; i < 3; ++i) {
         {
-            const TimelineRecorder by_cupti({.cupti = true});
+            const TimelineObserver by_cupti({.cupti = true});
             spin(s, 10 * us);
             s.synchronize();
             CHECK(the_device(by_cupti.trace()).clock == TraceClock::cupti);
         }
         const OtherProfiler other;
-        const TimelineRecorder by_events({});
+        const TimelineObserver by_events({});
         spin(s, 10 * us);
         s.synchronize();
         CHECK(the_device(by_events.trace()).clock == TraceClock::events);
@@ -201,10 +201,10 @@ TEST_CASE("after a recording by CUPTI another profiler can use it, and events te
 TEST_CASE("recordings by both clocks at the same time have each operation's times", "[cuda]") {
     SKIP_WITHOUT_CUPTI();
     const Stream s(gpu());
-    TimelineRecorder by_events({});
+    TimelineObserver by_events({});
     spin(s, 20 * us);
     {
-        TimelineRecorder by_cupti({.cupti = true});
+        TimelineObserver by_cupti({.cupti = true});
         spin(s, 20 * us);
         s.synchronize();
         REQUIRE(of_kind(by_cupti.trace(), OpKind::launch).size() == 1);
@@ -224,12 +224,12 @@ TEST_CASE("a recording by CUPTI ends while kernels run: nothing hangs, and they 
     const Stream s(gpu()), held(gpu());
     Gate gate(held);
     {
-        TimelineRecorder recorder({.cupti = true});
+        TimelineObserver observer({.cupti = true});
         spin(s, 20 * us);
         spin(held, us);
         s.synchronize();
-        recorder.stop();
-        const Trace trace = recorder.trace();
+        observer.stop();
+        const Trace trace = observer.trace();
         INFO(all_notes(trace));
         const std::vector<TraceOp> kernels = of_kind(trace, OpKind::launch);
         REQUIRE(kernels.size() == 2);
@@ -253,9 +253,9 @@ TEST_CASE("recordings by CUPTI come and go while GPU streams work", "[cuda]") {
         return count;
     };
     for (int i = 0; i < 10; ++i) {
-        TimelineRecorder recorder({.cupti = true});
-        CHECK(eventually([&] { return of_kind(recorder.trace(), OpKind::launch).size() > 100; }));
-        recorder.stop();
-        CHECK(times_of(recorder.trace()) > 20);
+        TimelineObserver observer({.cupti = true});
+        CHECK(eventually([&] { return of_kind(observer.trace(), OpKind::launch).size() > 100; }));
+        observer.stop();
+        CHECK(times_of(observer.trace()) > 20);
     }
 }

@@ -12,11 +12,11 @@
 
 #include <heddle/cuda.hpp>
 
-#include "timeline/record/recorder.hpp"
+#include "timeline/record/timeline_observer.hpp"
 
 namespace heddle_test {
 
-using heddle::detail::TimelineRecorder;
+using heddle::detail::TimelineObserver;
 using heddle::detail::Trace;
 using heddle::detail::TraceClock;
 using heddle::detail::TraceOp;

@@ -177,7 +177,7 @@ TEST_CASE(
     "host functions of a graph that was launched into a capture of others run at every replay",
     "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const Recorder seen;
+    const OrderLog seen;
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 100);
     auto add = kernel_node(gpu(), Add{}, dim(100), x, 1);

@@ -11,7 +11,7 @@ using namespace heddle_test;
 TEST_CASE("child: a graph with a host function whose launch fails", "[.child]") {
     end_if_it_hangs();
     install_faults();
-    const Recorder seen;
+    const OrderLog seen;
     const Device gpu("cuda:0");
     const Stream s(gpu), other(gpu);
     auto node = host_node(gpu, [seen] { seen.add("first"); });

@@ -187,7 +187,7 @@ TEST_CASE("child: a batch beside a thread that is held inside a launch", "[.chil
 TEST_CASE("child: the launch of a graph fails and host functions run all the same", "[.child]") {
     warm_up();
     const Stream s(gpu());
-    const Recorder seen;
+    const OrderLog seen;
     const Flag started, go;
     const Drained drained;
     const auto graph_of = [&](const char* name) {

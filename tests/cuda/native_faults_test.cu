@@ -38,7 +38,7 @@ Element element(int value) {
 }
 
 void streams() {
-    const Recorder seen;
+    const OrderLog seen;
     {
         Stream a(gpu(), {.priority = -1, .name = "a"}), b(gpu());
         seen.note(a, "a");
@@ -136,7 +136,7 @@ void graphs() {
     Array<int> on_cpu = full<int>(default_stream(cpu_device()), 100, 0);
     default_stream(cpu_device()).synchronize();
     s.synchronize();
-    const Recorder seen;
+    const OrderLog seen;
     Event done(gpu());
     auto set = fill_node(x, 5);
     auto add = kernel_node(gpu(), Add{}, dim(100), x, 1).after(set);
@@ -227,7 +227,7 @@ void kinds() {
 
 void foreign_captures() {
     const Stream s(gpu());
-    const Recorder seen;
+    const OrderLog seen;
     Graph graph = host_node(gpu(), [seen] { seen.add("ran"); }).build();
     graph.instantiate();
     const cudaStream_t native = native_handle(s);

@@ -13,10 +13,10 @@ TEST_CASE("kernels of a GPU have the times that they took, on the host's clock",
     const Stream s(gpu());
     spin(s, us);
     s.synchronize();
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     for (int i = 0; i < 10; ++i) spin(s, 300 * us);
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     CHECK(the_device(trace).clock == TraceClock::events);
     const std::int64_t error = the_device(trace).clock_error;
     CHECK(error <= 10 * us);
@@ -40,7 +40,7 @@ TEST_CASE("copies, fills and launched graphs of a GPU have times, and what is ca
     Array<int> x = zeros<int>(s, 1 << 20), y = zeros<int>(s, 1 << 20);
     auto host = pinned<int>(1 << 20);
     s.synchronize();
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     Graph graph;
     {
         ScopedCapture capture(s);
@@ -52,7 +52,7 @@ TEST_CASE("copies, fills and launched graphs of a GPU have times, and what is ca
     copy(s, host, x);
     fill(s, x, 3);
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     REQUIRE(of_kind(trace, OpKind::launch).size() == 1);
     CHECK(of_kind(trace, OpKind::launch)[0].end == unknown_moment);
     const std::vector<TraceOp> graphs = of_kind(trace, OpKind::graph_launch),
@@ -70,12 +70,12 @@ TEST_CASE("copies, fills and launched graphs of a GPU have times, and what is ca
 TEST_CASE("a kernel on a stream that became idle has a start of its own", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     for (int i = 0; i < 3; ++i) {
         spin(s, 20 * us);
         s.synchronize();
     }
-    for (const TraceOp& op : of_kind(recorder.trace(), OpKind::launch)) {
+    for (const TraceOp& op : of_kind(observer.trace(), OpKind::launch)) {
         CHECK(op.start != unknown_moment);
         CHECK(op.start >= op.call_begin);
     }
@@ -103,9 +103,9 @@ TEST_CASE("recordings begin and end, and streams come and go, while GPU streams 
         if (thread == 0) s.synchronize();
     });
     for (int i = 0; i < 20; ++i) {
-        TimelineRecorder recorder({});
-        CHECK(eventually([&] { return of_kind(recorder.trace(), OpKind::launch).size() > 20; }));
-        for (const TraceOp& op : recorder.trace().ops)
+        TimelineObserver observer({});
+        CHECK(eventually([&] { return of_kind(observer.trace(), OpKind::launch).size() > 20; }));
+        for (const TraceOp& op : observer.trace().ops)
             if (op.start != unknown_moment && op.end < op.start) FAIL("ends before it starts");
     }
 }

@@ -173,7 +173,7 @@ TEST_CASE("the only pending kernel of a GPU is the cause once it takes longer th
           "[cuda]") {
     SKIP_WITHOUT_CUDA();
     Spinning work;
-    const Recorder reports;
+    const OrderLog reports;
     watch({.limit = std::chrono::milliseconds(100),
            .on_signal = false,
            .on_report = [reports](const PendingWork&, const std::string& text) {

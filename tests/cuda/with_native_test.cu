@@ -68,7 +68,7 @@ TEST_CASE("a wait in a capture that others begin in a loan is made, whatever was
 
 TEST_CASE("a wait in a capture that others begin elides none after it", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream s(gpu()), t(gpu());
     Array<int> x = zeros<int>(s, 32);

@@ -81,7 +81,7 @@ TEST_CASE("a clone keeps the memory when the graph is gone, also while it is lau
 }
 
 TEST_CASE("a graph and its clone, which share memory, do not run side by side") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     auto memory = alloc_node<int>(test_device(), 10);
@@ -96,7 +96,7 @@ TEST_CASE("a graph and its clone, which share memory, do not run side by side") 
 }
 
 TEST_CASE("a clone comes after the graph whose stream was closed, too") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream b(test_device());
     auto memory = alloc_node<int>(test_device(), 10);

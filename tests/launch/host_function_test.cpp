@@ -7,7 +7,7 @@
 using namespace heddle_test;
 
 TEST_CASE("host functions run once each, in stream order") {
-    const Recorder seen;
+    const OrderLog seen;
     const Stream s(test_device());
     seen.note(s, "first");
     launch_host(s, [seen] { seen.add("second"); });
@@ -186,7 +186,7 @@ TEST_CASE("after a host function its thread may wait again") {
 }
 
 TEST_CASE("a host function may enqueue on CPU streams, its own too") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream s(cpu_device()), other(cpu_device());
     const Flag done;

@@ -74,7 +74,7 @@ TEST_CASE("memory that no stream used ends at once, on the thread that gives it 
 
 TEST_CASE("an end with a stream is called at once, and what it enqueues comes after all work") {
     Lender lender;
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream a(cpu_device()), b(cpu_device());
     Gate gate;
@@ -101,7 +101,7 @@ TEST_CASE("adopted memory ends after failed work, too") {
     Lender lender;
     const Drained drained;
     Stream s(cpu_device());
-    const Recorder seen;
+    const OrderLog seen;
     {
         Array<int> x = lender.give();
         Array<int> y = adopt(cpu_device(), lender.data + n, 0,

@@ -49,7 +49,7 @@ TEST_CASE("memory may be adopted again as soon as its array is gone, without a c
 TEST_CASE("arrays that are given up in host functions end on a thread of heddle") {
     Lender lender;
     const Stream s(cpu_device());
-    const Recorder seen;
+    const OrderLog seen;
     auto x = std::make_shared<Array<int>>(lender.give());
     auto y = std::make_shared<Array<int>>(
         adopt(cpu_device(), lender.data + n, 0,

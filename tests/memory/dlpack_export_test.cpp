@@ -159,7 +159,7 @@ TEST_CASE("a tensor for a consumer without a stream is made when the work is don
 TEST_CASE("a consumer's stream is ordered after the work on the memory") {
     const Stream s(test_device()), consumer(test_device());
     Array<int> x(s, n);
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate(s);
     fill(s, x, 7);
     seen.note(s, "work");

@@ -145,7 +145,7 @@ TEST_CASE("child: orders two imports by data", "[.child]") {
     here.stream.synchronize();
     const Array<int> other = shareable<int>(test_device(), 20);
     const Drained drained;
-    const Recorder seen;
+    const OrderLog seen;
     Gate gate;
     DataOrder order(test_device(), {.streams = 3, .spread = DataSpread::always});
     Array<int> part = import_array<int>(from_text<ArrayHandle>("HEDDLE_TEST_PART"));
@@ -607,7 +607,7 @@ TEST_CASE("a shared event can be recorded again and again while its records are 
 
 TEST_CASE("a shared event can be recorded on one stream again and again by graphs and batches") {
     if (test_device().is_cuda()) HEDDLE_SKIP("CUDA has no limit of pending records");
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream s(test_device()), waiter(test_device());
     Event event(test_device(), {.interprocess = true});

@@ -244,7 +244,7 @@ TEST_CASE("a base of fork_join comes after what a branch waited for, though that
     Gate gate(x);
     launch_host(x, [] {});
     std::vector<Stream> bases;
-    const Recorder seen;
+    const OrderLog seen;
     for (int i = 0; i < 100; ++i) {
         bases.emplace_back(cpu_device());
         const ScopedStream in(bases.back());

@@ -44,7 +44,7 @@ TEST_CASE("a batch's first stream waits for the other kind of device", "[cross]"
     for (const Kinds& kinds : both_ways())
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
-            const Recorder seen;
+            const OrderLog seen;
             DrainedGate gate;
             const Stream first(kinds.here), other(kinds.there);
             gate.hold(other);
@@ -71,7 +71,7 @@ TEST_CASE("a stream that has joined a batch waits for the other kind of device",
     for (const Kinds& kinds : both_ways())
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
-            const Recorder seen;
+            const OrderLog seen;
             DrainedGate gate;
             const Stream first(kinds.here), joined(kinds.here), other(kinds.there);
             gate.hold(other);
@@ -98,7 +98,7 @@ TEST_CASE("what a batch has recorded is waited for by the other kind of device",
     for (const Kinds& kinds : both_ways())
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
-            const Recorder seen;
+            const OrderLog seen;
             const Drained drained;
             const Stream waiter(kinds.here), other(kinds.there);
             Batch theirs({.on_cpu = true}), own({.on_cpu = true});

@@ -117,7 +117,7 @@ TEST_CASE("what alternates between two sets of arguments gets a graph for each")
 
 TEST_CASE(
     "a batch comes after what its stream was given before, and before what it is given next") {
-    const Recorder seen;
+    const OrderLog seen;
     const Here here;
     DrainedGate gate(here.stream);
     seen.note(here.stream, "before");
@@ -148,7 +148,7 @@ TEST_CASE("fork_join in a batch runs its branches side by side, every time with 
 }
 
 TEST_CASE("streams that took part come after the batch with what they are given later") {
-    const Recorder seen;
+    const OrderLog seen;
     const Here here;
     DrainedGate gate;
     const Stream other(test_device());
@@ -165,7 +165,7 @@ TEST_CASE("streams that took part come after the batch with what they are given 
 }
 
 TEST_CASE("a stream with work of its own is not recorded: it does what it would have done") {
-    const Recorder seen;
+    const OrderLog seen;
     const Here here;
     DrainedGate gate;
     const Stream busy(test_device());
@@ -185,7 +185,7 @@ TEST_CASE("a stream with work of its own is not recorded: it does what it would 
 }
 
 TEST_CASE("a wait for a stream outside sends what came before, and holds what comes after") {
-    const Recorder seen;
+    const OrderLog seen;
     const Here here;
     DrainedGate gate;
     const Stream outside(test_device());
@@ -276,7 +276,7 @@ TEST_CASE("arrays made and given up in a batch are there when its work runs") {
 
 TEST_CASE("events recorded in a batch are what they would have been: reached when what is before "
           "them is") {
-    const Recorder seen;
+    const OrderLog seen;
     const Here here;
     const Drained drained;
     const Stream waiter(test_device());
@@ -303,7 +303,7 @@ TEST_CASE("events recorded in a batch are what they would have been: reached whe
 
 TEST_CASE("an event is waited for by others while the batch that records it is open") {
     const Here here;
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream waiter(test_device());
     Batch step = recorded();

@@ -43,7 +43,7 @@ bool is_recorded(StreamRef stream) {
 TEST_CASE("a launch that a thread has not yet enqueued comes after the work of a batch that has "
           "taken its stream in meanwhile") {
     const Stream origin(cpu_device()), side(cpu_device());
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const StopPoint stop;
     const auto with = [&](HoldingBackend& backend) {
@@ -78,7 +78,7 @@ TEST_CASE("a launch that a thread has not yet enqueued comes after the work of a
 
 TEST_CASE("a batch leaves a stream alone to which another thread is about to enqueue something") {
     const Stream origin(cpu_device()), side(cpu_device());
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     Announcing backend;
     backend.take(origin);
@@ -127,7 +127,7 @@ TEST_CASE("a stream joins the next batch once what was on its way has been enque
 TEST_CASE("a wait that a thread has not yet enqueued holds what that thread launches next, also if "
           "a batch is sending the stream's work just then") {
     const Stream origin(cpu_device()), side(cpu_device()), other(cpu_device());
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     HoldingBackend backend;
     backend.take(origin);

@@ -70,7 +70,7 @@ TEST_CASE("memory given up in a capture is used again where that adds no order, 
 }
 
 TEST_CASE("clones share the memory of a captured graph, and never run side by side") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     Graph graph;

@@ -381,7 +381,7 @@ TEST_CASE("timing events are nodes: every launch records them") {
 }
 
 TEST_CASE("external events order graphs on two streams") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     Event made(test_device());
@@ -593,7 +593,7 @@ TEST_CASE("nodes of a captured graph are found by name and changed as what they 
     const Drained drained;
     const Stream s(test_device());
     Array<int> x = empty<int>(s, 10), y = empty<int>(s, 10);
-    Recorder seen;
+    OrderLog seen;
     Graph graph = capture(s, [&] {
         fill(s, x, 1);
         launch(s, Add{}, dim(10), x, 1);

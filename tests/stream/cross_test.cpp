@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 TEST_CASE("a CUDA stream waits on a CPU stream", "[cross]") {
     SKIP_WITHOUT_CUDA();
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Flag release;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
@@ -51,7 +51,7 @@ TEST_CASE("a CPU stream waits on a CUDA stream", "[cross]") {
 
 TEST_CASE("events of each kind of device are waited on from the other", "[cross]") {
     SKIP_WITHOUT_CUDA();
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0")), last(cpu_device());
     gate.hold(cpu);
@@ -71,7 +71,7 @@ TEST_CASE("events of each kind of device are waited on from the other", "[cross]
 
 TEST_CASE("work goes back and forth between the kinds in order", "[cross]") {
     SKIP_WITHOUT_CUDA();
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
     Strings expected;

@@ -109,7 +109,7 @@ TEST_CASE("an event that was recorded on a stream which is gone still completes"
 }
 
 TEST_CASE("waiting for an event on the stream that recorded it changes nothing") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream s(test_device());
     seen.note(s, "a");

@@ -56,7 +56,7 @@ TEST_CASE("what a stream is given after an event does not hold the event up") {
 }
 
 TEST_CASE("a stream that waits for an event runs after what was before it, and not later") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     Gate gate, never;
     const Stream a(test_device()), b(test_device());
@@ -71,7 +71,7 @@ TEST_CASE("a stream that waits for an event runs after what was before it, and n
 }
 
 TEST_CASE("what a stream was given before it waits for an event does not wait") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(a);
@@ -86,7 +86,7 @@ TEST_CASE("what a stream was given before it waits for an event does not wait") 
 
 TEST_CASE("a wait means the record that was newest when it was asked for: recording again does not "
           "shorten it") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     Event event(test_device());
@@ -180,7 +180,7 @@ TEST_CASE("a stream may wait for many events") {
 }
 
 TEST_CASE("an event may be destroyed with its record and waits on it pending") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(a);
@@ -256,7 +256,7 @@ TEST_CASE("without a stream an event is recorded on the current stream of its de
 }
 
 TEST_CASE("the free functions on events do what the members do") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(a);

@@ -341,7 +341,7 @@ TEST_CASE("streams that failed leave no record behind") {
 // on_completion -----------------------------------------------------------------------------------
 
 TEST_CASE("on_completion is called in stream order, with null where all went well") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream s(test_device());
     gate.hold(s);
@@ -452,7 +452,7 @@ TEST_CASE("a captured on_completion gets a failure from before its launch") {
 }
 
 TEST_CASE("on_completion in a batch is called in its turn, on a poisoned stream too") {
-    const Recorder seen;
+    const OrderLog seen;
     const Stream s(test_device());
     Batch batch({.on_cpu = true});
     const auto round = [&] {

@@ -18,7 +18,7 @@ template <class F> void on_another_thread(F&& function) { std::thread(function).
 TEST_CASE("who asks or waits for a stream to which another thread is about to enqueue something is "
           "not held up by that") {
     const Stream s(cpu_device()), other(cpu_device());
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     HoldingBackend backend;
     backend.take(s);
@@ -42,7 +42,7 @@ TEST_CASE("who asks or waits for a stream to which another thread is about to en
 TEST_CASE("a wait that another thread is in the middle of covers what the stream had been given "
           "before, and lets no later wait be left out") {
     const Stream a(cpu_device()), b(cpu_device());
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     HoldingBackend backend;
     backend.take(a);
@@ -150,7 +150,7 @@ TEST_CASE("a stream of a batch that another thread destroys loses no work") {
 TEST_CASE("while a batch is being sent, who asks is told \"not complete\" at once, who waits "
           "sleeps until it has been sent, and what is enqueued comes after it") {
     const Stream s(cpu_device()), theirs(cpu_device());
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     HoldingBackend backend;
     backend.take(s);

@@ -203,7 +203,7 @@ TEST_CASE("a scope left elsewhere leaves the scopes inside it open") {
 TEST_CASE("the stream before waits on exit for the stream of a scope that was left elsewhere, also "
           "if that has been closed") {
     const Reports reports;
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream base(test_device());
     auto side = std::make_unique<Stream>(test_device());

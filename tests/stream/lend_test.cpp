@@ -15,7 +15,7 @@ using namespace heddle_test;
 namespace {
 
 Stream cpu_stream() { return Stream(cpu_device()); }
-void note_natively(StreamRef s, const Recorder& seen, std::string what) {
+void note_natively(StreamRef s, const OrderLog& seen, std::string what) {
     enqueue_natively(s, [seen, what = std::move(what)] { seen.add(what); });
 }
 
@@ -36,7 +36,7 @@ TEST_CASE("a wait after a loan is made once, and then elided as before the loan"
 }
 
 TEST_CASE("who waits after a loan waits for the work enqueued in it") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a = cpu_stream(), b = cpu_stream();
     a.wait_stream(b);
@@ -54,7 +54,7 @@ TEST_CASE("who waits after a loan waits for the work enqueued in it") {
 }
 
 TEST_CASE("a wait inside a loan is never elided, and covers no later work of the loan") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a = cpu_stream(), b = cpu_stream(), c = cpu_stream();
     launch_host(b, [] {});

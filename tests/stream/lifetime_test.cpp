@@ -38,7 +38,7 @@ int hardware_queues() {
 }  // namespace
 
 TEST_CASE("destroying a stream does not block and loses no work") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     {
         const Stream s(test_device());
@@ -52,7 +52,7 @@ TEST_CASE("destroying a stream does not block and loses no work") {
 }
 
 TEST_CASE("work that waits for a destroyed stream still comes after its work") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream waiter(test_device());
     {
@@ -66,7 +66,7 @@ TEST_CASE("work that waits for a destroyed stream still comes after its work") {
 }
 
 TEST_CASE("a stream that waits may be destroyed before what it waits for") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream other(test_device());
     gate.hold(other);

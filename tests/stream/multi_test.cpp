@@ -9,7 +9,7 @@ using namespace heddle_test;
 
 TEST_CASE("streams of two devices wait for each other", "[multi]") {
     SKIP_WITHOUT_TWO();
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_devices()[0]), b(test_devices()[1]), c(test_devices()[0]);
     gate.hold(a);
@@ -41,7 +41,7 @@ TEST_CASE("a redundant wait between devices is elided like any other", "[multi]"
 TEST_CASE("a stream scope of another device waits on the stream it replaces there, and on no other",
           "[multi]") {
     SKIP_WITHOUT_TWO();
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     Gate gate, there;
     const Stream a(test_devices()[0]), before(test_devices()[1]), b(test_devices()[1]);

@@ -7,7 +7,7 @@
 using namespace heddle_test;
 
 TEST_CASE("wait_stream orders what comes after what the other was given before") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
@@ -30,7 +30,7 @@ TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
 }
 
 TEST_CASE("wait_stream does not hold up what the waiter was given before, nor the other stream") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
@@ -52,7 +52,7 @@ TEST_CASE("wait_stream does not hold up what the waiter was given before, nor th
 }
 
 TEST_CASE("order goes through chains of waits") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     gate.hold(a);
@@ -64,7 +64,7 @@ TEST_CASE("order goes through chains of waits") {
 }
 
 TEST_CASE("streams may wait for each other in turn") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream a(test_device()), b(test_device());
     Strings expected;
@@ -79,7 +79,7 @@ TEST_CASE("streams may wait for each other in turn") {
 }
 
 TEST_CASE("the free functions wait as the member does") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     gate.hold(a);
@@ -175,7 +175,7 @@ TEST_CASE("a scope entered again from the same stream with nothing new waits for
 }
 
 TEST_CASE("an elided wait is one that held: the order is there") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
@@ -215,7 +215,7 @@ TEST_CASE("what a destroyed stream waited for, a new one did not") {
 }
 
 TEST_CASE("a stream that waits on more streams than it remembers still waits on each") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device());
     std::vector<Stream> others;
@@ -240,7 +240,7 @@ TEST_CASE("a stream that waits on more streams than it remembers still waits on 
 
 TEST_CASE(
     "a wait on an event that was recorded before later work does not make a later wait redundant") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});

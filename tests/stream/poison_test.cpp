@@ -34,7 +34,7 @@ TEST_CASE("a heddle error thrown by a host function is the cause") {
 }
 
 TEST_CASE("later work on a poisoned stream is dropped, silently and counted") {
-    const Recorder seen;
+    const OrderLog seen;
     const Stream s(test_device());
     Array<int> x = full<int>(s, 10, 1), y = full<int>(s, 10, 2);
     s.synchronize();
@@ -53,7 +53,7 @@ TEST_CASE("later work on a poisoned stream is dropped, silently and counted") {
 }
 
 TEST_CASE("on a CPU device work that was enqueued before the failure happened is dropped too") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream s(cpu_device());
     Array<int> x = full<int>(s, 10, 1), y = full<int>(s, 10, 2);
@@ -72,7 +72,7 @@ TEST_CASE("on a CPU device work that was enqueued before the failure happened is
 }
 
 TEST_CASE("work before the failure has run") {
-    const Recorder seen;
+    const OrderLog seen;
     const Stream s(test_device());
     seen.note(s, "before");
     launch_host(s, [] { throw Boom("boom"); });
@@ -128,7 +128,7 @@ TEST_CASE("synchronising a device says what failed, and other streams go on") {
 }
 
 TEST_CASE("a stream that waits for a poisoned one is poisoned with the same failure") {
-    const Recorder seen;
+    const OrderLog seen;
     const Stream a(test_device(), {.priority = 0, .name = "origin"}), b(test_device()),
         c(test_device());
     poison(a, "from a");
@@ -146,7 +146,7 @@ TEST_CASE("a stream that waits for a poisoned one is poisoned with the same fail
 }
 
 TEST_CASE("a stream that waited before the failure happened is poisoned by it too") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     gate.hold(a);
@@ -188,7 +188,7 @@ TEST_CASE("a stream that waits for several failed ones has one of their failures
 }
 
 TEST_CASE("clear_error gives the failure back and makes the stream usable") {
-    const Recorder seen;
+    const OrderLog seen;
     const Stream s(test_device());
     poison(s, "boom");
     seen.note(s, "dropped");
@@ -273,7 +273,7 @@ TEST_CASE(
 
 TEST_CASE(
     "a scope on a poisoned stream is entered and left without a fuss, and its work is dropped") {
-    const Recorder seen;
+    const OrderLog seen;
     const Reports reports;
     const Stream s(test_device());
     poison(s);

@@ -65,7 +65,7 @@ TEST_CASE("scopes nest") {
 }
 
 TEST_CASE("entering a stream orders it after the stream it replaces") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream outer(test_device()), inner(test_device());
     const ScopedStream in_outer{outer};
@@ -79,7 +79,7 @@ TEST_CASE("entering a stream orders it after the stream it replaces") {
 }
 
 TEST_CASE("entering without waiting orders nothing") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream outer(test_device()), inner(test_device());
     const ScopedStream in_outer{outer};
@@ -107,7 +107,7 @@ TEST_CASE("entering orders the new stream, and not the one it replaces") {
 }
 
 TEST_CASE("leaving with wait_on_exit orders the restored stream after the one left") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream outer(test_device()), inner(test_device());
     const ScopedStream in_outer{outer};
@@ -121,7 +121,7 @@ TEST_CASE("leaving with wait_on_exit orders the restored stream after the one le
 }
 
 TEST_CASE("leaving by an exception restores and waits all the same") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream outer(test_device()), inner(test_device());
     const ScopedStream in_outer{outer};

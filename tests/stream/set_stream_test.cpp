@@ -33,7 +33,7 @@ TEST_CASE("set_stream inside a stream scope is undone with it") {
 }
 
 TEST_CASE("set_stream waits on the stream it replaces") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     const ScopedStream in{a};

@@ -73,7 +73,7 @@ TEST_CASE("a stream moves, and its references stay with it") {
 }
 
 TEST_CASE("move assignment gives up the stream that was there, and its work still runs") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     Stream target(test_device());
     seen.note(target, "of the old one");
@@ -164,7 +164,7 @@ TEST_CASE("the error of a dead reference says so") {
 }
 
 TEST_CASE("a stream runs what it is given in order") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream s(test_device());
     gate.hold(s);
@@ -197,7 +197,7 @@ TEST_CASE("a stream runs host functions, kernels, copies and fills in the order 
 }
 
 TEST_CASE("streams that do not wait for each other proceed on their own") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream held(test_device()), free(test_device());
     gate.hold(held);
@@ -289,7 +289,7 @@ TEST_CASE("ten thousand streams work") {
 }
 
 TEST_CASE("a chain through a thousand streams runs in order") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const std::size_t n = repetitions(1000, 100);
     Gate gate;
@@ -312,7 +312,7 @@ TEST_CASE("among ready work of a CPU device the more urgent stream goes first") 
     if (!d.is_cpu())
         HEDDLE_SKIP(
             "a GPU's priorities are hints to its scheduler: nothing follows from them for sure");
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     // Keeps all workers busy. Then releases one, which runs ready work by priority.
     const int workers = d.info().processors;
@@ -355,7 +355,7 @@ TEST_CASE("a thread's own stream stays the same, and is another in another threa
 }
 
 TEST_CASE("work of a thread's own stream outlives the thread") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     std::thread([&] {
         const StreamRef mine = Stream::per_thread(test_device());

@@ -218,7 +218,7 @@ TEST_CASE("a device is synchronised while another thread makes and destroys stre
 }
 
 TEST_CASE("a device is synchronised beside another thread's capture, which goes on") {
-    const Recorder seen;
+    const OrderLog seen;
     const Stream s(test_device()), captured(test_device());
     const Flag begun, synchronised;
     Graph graph;

@@ -10,7 +10,7 @@
 
 #include "core/base/format.hpp"
 #include "support.hpp"
-#include "timeline/record/recorder.hpp"
+#include "timeline/record/timeline_observer.hpp"
 #include "timeline/solve/headline.hpp"
 
 using namespace heddle_test;
@@ -25,10 +25,10 @@ namespace {
 Trace run(const SlowProgram& program) {
     const Drained drained;
     // Uses CUPTI. With timing events, kernels that are enqueued slowly seem to run without gaps.
-    heddle::detail::TimelineRecorder recorder({.cupti = true});
+    heddle::detail::TimelineObserver observer({.cupti = true});
     program.run();
-    recorder.stop();
-    return recorder.trace();
+    observer.stop();
+    return observer.trace();
 }
 
 std::string headline_of(const Trace& trace) {

@@ -14,7 +14,7 @@ namespace {
 constinit std::mutex mutex;
 const ForkRegistration recordings_registered{ForkOrder::recordings, mutex};
 // Never destroyed, because other threads may still end ranges during static destruction.
-constinit NeverDestroyed<std::vector<TimelineRecorder*>> recorders;
+constinit NeverDestroyed<std::vector<TimelineObserver*>> recorders;
 constinit std::atomic<std::size_t> count{0};
 
 /// Trivially destructible, because the name may be read until the very end of the thread.
@@ -25,15 +25,15 @@ struct ThreadName {
 constinit thread_local ThreadName thread_name{};
 }  // namespace
 
-void add_live_recorder(TimelineRecorder& recorder) {
+void add_live_recorder(TimelineObserver& observer) {
     const std::lock_guard lock(mutex);
-    recorders.get().push_back(&recorder);
+    recorders.get().push_back(&observer);
     count.store(recorders.get().size(), std::memory_order_relaxed);
 }
 
-void remove_live_recorder(TimelineRecorder& recorder) noexcept {
+void remove_live_recorder(TimelineObserver& observer) noexcept {
     const std::lock_guard lock(mutex);
-    std::erase(recorders.get(), &recorder);
+    std::erase(recorders.get(), &observer);
     count.store(recorders.get().size(), std::memory_order_relaxed);
 }
 
@@ -51,9 +51,9 @@ std::string_view kept_thread_name() noexcept { return {thread_name.text, thread_
 
 bool has_live_recorders() noexcept { return count.load(std::memory_order_relaxed) != 0; }
 
-void for_each_live_recorder(const std::function<void(TimelineRecorder&)>& function) {
+void for_each_live_recorder(const std::function<void(TimelineObserver&)>& function) {
     const std::lock_guard lock(mutex);
-    for (TimelineRecorder* const one : recorders.get()) function(*one);
+    for (TimelineObserver* const one : recorders.get()) function(*one);
 }
 
 }  // namespace heddle::detail

@@ -4,19 +4,19 @@
 #include <functional>
 #include <string_view>
 
-#include "timeline/record/recorder.hpp"
+#include "timeline/record/timeline_observer.hpp"
 
 namespace heddle::detail {
 
-/// Registers a recorder. It receives ranges and names until it is removed.
-void add_live_recorder(TimelineRecorder& recorder);
-void remove_live_recorder(TimelineRecorder& recorder) noexcept;
-/// Returns whether any recorder is registered. Performs a single atomic load.
+/// Registers a observer. It receives ranges and names until it is removed.
+void add_live_recorder(TimelineObserver& observer);
+void remove_live_recorder(TimelineObserver& observer) noexcept;
+/// Returns whether any observer is registered. Performs a single atomic load.
 bool has_live_recorders() noexcept;
 /// Stores the calling thread's name. A long name is cut. kept_thread_name() returns it, or "" if
 /// none was stored.
 void keep_thread_name(std::string_view name) noexcept;
 std::string_view kept_thread_name() noexcept;
-void for_each_live_recorder(const std::function<void(TimelineRecorder&)>& function);
+void for_each_live_recorder(const std::function<void(TimelineObserver&)>& function);
 
 }  // namespace heddle::detail

@@ -13,7 +13,7 @@
 
 namespace heddle::timeline {
 
-using detail::TimelineRecorder;
+using detail::TimelineObserver;
 
 namespace {
 /// Whether `automatic` uses CUPTI. CUPTI locks other profilers out of the process, or fails if one
@@ -27,17 +27,17 @@ bool wants_cupti(GpuTimes times) noexcept {
 
 struct Recording::Impl {
     explicit Impl(const RecordingOptions& options)
-        : recorder({.most_operations = options.limit,
+        : observer({.most_operations = options.limit,
                     .accesses = options.accesses,
                     .cupti = wants_cupti(options.gpu_times)}) {
-        detail::add_live_recorder(recorder);
+        detail::add_live_recorder(observer);
     }
     ~Impl() { stop(); }
     void stop() noexcept {
-        detail::remove_live_recorder(recorder);
-        recorder.stop();
+        detail::remove_live_recorder(observer);
+        observer.stop();
     }
-    TimelineRecorder recorder;
+    TimelineObserver observer;
 };
 
 Recording::Recording(RecordingOptions options, Where where) try {
@@ -65,13 +65,13 @@ void Recording::write(const std::string& file, Where where) const try {
     const detail::ErrorSite site("timeline::Recording::write", where);
     const Impl& recorded = impl("timeline::Recording::write", where);
     detail::format_of(file, site);  // reports an unknown format before the long work
-    detail::write_output(recorded.recorder.trace(), {}, file, site);
+    detail::write_output(recorded.observer.trace(), {}, file, site);
 } catch (...) {
     detail::rethrow_as_error("timeline::Recording::write", where);
 }
 
 std::string Recording::summary(Where where) const try {
-    const detail::Trace trace = impl("timeline::Recording::summary", where).recorder.trace();
+    const detail::Trace trace = impl("timeline::Recording::summary", where).observer.trace();
     return detail::summary_of(trace, detail::solve(trace));
 } catch (...) {
     detail::rethrow_as_error("timeline::Recording::summary", where);
@@ -97,13 +97,13 @@ Range::~Range() {
     const std::int64_t end_ns = detail::now_ns();
     const std::string_view name = name_ != nullptr ? std::string_view(name_) : copy_;
     detail::for_each_live_recorder(
-        [&](TimelineRecorder& one) { one.add_range(begin_ns_, end_ns, name); });
+        [&](TimelineObserver& one) { one.add_range(begin_ns_, end_ns, name); });
 }
 
 void name_thread(std::string_view name) try {
     detail::start_observers();
     detail::keep_thread_name(name);
-    detail::for_each_live_recorder([&](TimelineRecorder& one) { one.name_thread(name); });
+    detail::for_each_live_recorder([&](TimelineObserver& one) { one.name_thread(name); });
 } catch (...) {
     detail::rethrow_as_error("timeline::name_thread", {});
 }
@@ -115,7 +115,7 @@ namespace heddle::detail {
 void name_memory(const Block* block, std::string_view name) try {
     if (block == nullptr) return;
     for_each_live_recorder(
-        [&](TimelineRecorder& one) { one.name_memory(allocation_of(block), name); });
+        [&](TimelineObserver& one) { one.name_memory(allocation_of(block), name); });
 } catch (...) {
     rethrow_as_error("timeline::name_array", {});
 }

@@ -42,16 +42,16 @@ struct alignas(64) Slot {
     /// The first and last of the newest run of consecutive failed records, and the last failed
     /// record before that run. 0 if there is none.
     std::atomic<std::uint64_t> first_failed, last_failed, failed_before;
-    std::atomic<std::uint64_t> recorder_began;  ///< Process::began
-    std::atomic<std::int32_t> recorder;         ///< id of the process that makes these records
+    std::atomic<std::uint64_t> owner_began;  ///< Process::began
+    std::atomic<std::int32_t> owner;         ///< id of the process that makes these records
 
-    Process process() const noexcept { return {recorder.load(), recorder_began.load()}; }
+    Process process() const noexcept { return {owner.load(), owner_began.load()}; }
     /// Makes `number` the newest record if `newest` is still the newest one. Returns whether it did
     /// so.
     bool claim(std::uint64_t newest, std::uint64_t number, const Process& mine) noexcept {
         if (!recorded.compare_exchange_strong(newest, number)) return false;
-        recorder_began.store(mine.began);
-        recorder.store(mine.id);
+        owner_began.store(mine.began);
+        owner.store(mine.id);
         return true;
     }
 };
@@ -165,7 +165,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     // Guarded by the mutex:
     std::list<Waiting> waiting;
     std::vector<Recording> recordings;  ///< newest records of this process's streams
-    Process recorder;                   ///< this process, once it has recorded the event
+    Process owner;                      ///< this process, once it has recorded the event
     /// The id of the process whose thread polls the page, or 0. In the child of a fork, it is still
     /// the id of the parent.
     pid_t poller = 0;
@@ -256,8 +256,8 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     /// Unsupported if no slot is free.
     Claim claim(std::uint64_t stream_id) {
         const std::lock_guard lock(mutex);
-        if (recorder.id != getpid()) {
-            recorder = this_process();
+        if (owner.id != getpid()) {
+            owner = this_process();
             recordings.clear();
         }
         Claim made{{page().given.fetch_add(1) + 1, 0}, 0};
@@ -266,7 +266,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             if (one.stream_id != stream_id) continue;
             record.slot = one.record.slot;
             made.before = one.record.number;
-            if (page().slots[record.slot].claim(made.before, record.number, recorder)) {
+            if (page().slots[record.slot].claim(made.before, record.number, owner)) {
                 one.record = record;
                 return made;
             }
@@ -278,7 +278,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             Slot& slot = page().slots[record.slot];
             made.before = slot.recorded.load();
             if (slot.reached.load() != made.before ||
-                !slot.claim(made.before, record.number, recorder))
+                !slot.claim(made.before, record.number, owner))
                 continue;
             recordings.push_back({stream_id, record});
             return made;

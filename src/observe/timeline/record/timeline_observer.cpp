@@ -1,4 +1,4 @@
-#include "timeline/record/recorder.hpp"
+#include "timeline/record/timeline_observer.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,26 +20,26 @@ namespace heddle::detail {
 
 namespace {
 
-/// The logs that this thread used last, newest first. Each has the id of its recorder, which may no
+/// The logs that this thread used last, newest first. Each has the id of its observer, which may no
 /// longer exist.
 struct UsedLog {
-    std::uint64_t recorder = 0;
+    std::uint64_t observer = 0;
     ThreadLog* log = nullptr;
 };
 constinit thread_local UsedLog used_logs[8];
 
-ThreadLog* find_log(std::uint64_t recorder) noexcept {
+ThreadLog* find_log(std::uint64_t observer) noexcept {
     for (UsedLog& one : used_logs) {
-        if (one.recorder != recorder) continue;
+        if (one.observer != observer) continue;
         if (&one != used_logs) std::rotate(used_logs, &one, &one + 1);
         return used_logs[0].log;
     }
     return nullptr;
 }
 
-void remember_log(std::uint64_t recorder, ThreadLog& log) noexcept {
+void remember_log(std::uint64_t observer, ThreadLog& log) noexcept {
     std::rotate(used_logs, std::end(used_logs) - 1, std::end(used_logs));
-    used_logs[0] = {recorder, &log};
+    used_logs[0] = {observer, &log};
 }
 
 std::int64_t realtime_ns() noexcept {
@@ -67,7 +67,7 @@ std::string program_name() {
 
 }  // namespace
 
-TimelineRecorder::TimelineRecorder(const Options& options)
+TimelineObserver::TimelineObserver(const Options& options)
     : options_(options), id_(next_id()), process_(forks()), base_ns_(now_ns()),
       base_realtime_ns_(realtime_ns()), counts_before_(gpu_record_counts()) {
     tables_.ops.most = tables_.ranges.most = tables_.clocks.most = options.most_operations;
@@ -83,9 +83,9 @@ TimelineRecorder::TimelineRecorder(const Options& options)
     }
 }
 
-TimelineRecorder::~TimelineRecorder() { stop(); }
+TimelineObserver::~TimelineObserver() { stop(); }
 
-void TimelineRecorder::stop() noexcept {
+void TimelineObserver::stop() noexcept {
     if (end_ns_.load() == 0) tell_ended_runs();
     if (end_ns_.exchange(now_ns()) != 0) return;
     if (has_cupti_) end_gpu_records();
@@ -96,7 +96,7 @@ void TimelineRecorder::stop() noexcept {
     is_stopped_ = true;
 }
 
-ThreadLog& TimelineRecorder::find_or_make_log() {
+ThreadLog& TimelineObserver::find_or_make_log() {
     const std::string program = program_name();
     std::string name = name_of_this_thread(program);
     const std::lock_guard lock(mutex_);
@@ -108,7 +108,7 @@ ThreadLog& TimelineRecorder::find_or_make_log() {
     return *log;
 }
 
-ThreadLog* TimelineRecorder::this_log() noexcept {
+ThreadLog* TimelineObserver::this_log() noexcept {
     if (forks() != process_) return nullptr;
     if (ThreadLog* const log = find_log(id_)) [[likely]]
         return log;
@@ -121,7 +121,7 @@ ThreadLog* TimelineRecorder::this_log() noexcept {
     }
 }
 
-void TimelineRecorder::on_op(const OpInfo& op) noexcept {
+void TimelineObserver::on_op(const OpInfo& op) noexcept {
     ThreadLog* const log = this_log();
     try {
         if (log != nullptr) return log->add(op, options_.accesses);
@@ -130,7 +130,7 @@ void TimelineRecorder::on_op(const OpInfo& op) noexcept {
     lost_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void TimelineRecorder::on_run(const OpRun& run) noexcept {
+void TimelineObserver::on_run(const OpRun& run) noexcept {
     ThreadLog* const log = this_log();
     try {
         if (log != nullptr) log->add(run);
@@ -138,7 +138,7 @@ void TimelineRecorder::on_run(const OpRun& run) noexcept {
     }
 }
 
-void TimelineRecorder::on_clock(const ClockReading& reading) noexcept {
+void TimelineObserver::on_clock(const ClockReading& reading) noexcept {
     ThreadLog* const log = this_log();
     try {
         if (log != nullptr) log->add(reading);
@@ -146,7 +146,7 @@ void TimelineRecorder::on_clock(const ClockReading& reading) noexcept {
     }
 }
 
-void TimelineRecorder::add_range(std::int64_t begin_ns, std::int64_t end_ns,
+void TimelineObserver::add_range(std::int64_t begin_ns, std::int64_t end_ns,
                                  std::string_view name) noexcept {
     ThreadLog* const log = this_log();
     try {
@@ -155,19 +155,19 @@ void TimelineRecorder::add_range(std::int64_t begin_ns, std::int64_t end_ns,
     }
 }
 
-void TimelineRecorder::name_thread(std::string_view name) {
+void TimelineObserver::name_thread(std::string_view name) {
     if (ThreadLog* const log = this_log()) {
         const std::lock_guard lock(mutex_);
         thread_names_[log] = name;
     }
 }
 
-void TimelineRecorder::name_memory(std::uint64_t allocation, std::string_view name) {
+void TimelineObserver::name_memory(std::uint64_t allocation, std::string_view name) {
     const std::lock_guard lock(mutex_);
     memory_names_[allocation] = name;
 }
 
-std::vector<std::string> TimelineRecorder::notes(const Trace& trace) const {
+std::vector<std::string> TimelineObserver::notes(const Trace& trace) const {
     std::vector<std::string> notes;
     if (!std::ranges::any_of(trace.devices, &TraceDevice::is_cuda)) return notes;
     if (!no_cupti_.empty())
@@ -185,7 +185,7 @@ std::vector<std::string> TimelineRecorder::notes(const Trace& trace) const {
     return notes;
 }
 
-Trace TimelineRecorder::trace() const {
+Trace TimelineObserver::trace() const {
     // In a copy of the process, the driver must not be queried.
     if (end_ns_.load() == 0 && !is_end_copy.load()) tell_ended_runs();
     Trace trace;
