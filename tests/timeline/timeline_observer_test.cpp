@@ -60,7 +60,7 @@ TEST_CASE("a recorded operation has its place, its stream and its name") {
     REQUIRE(launches.size() == 1);
     const TraceOp& op = launches[0];
     CHECK_THAT(trace.text(op.name), contains("Add"));
-    CHECK_THAT(trace.text(op.file), contains("recorder_test.cpp"));
+    CHECK_THAT(trace.text(op.file), contains("timeline_observer_test.cpp"));
     CHECK(op.line == line);
     CHECK(stream_id(trace, op) == s.id());
     CHECK(trace.text(trace.streams[op.stream].name) == "main work");
@@ -346,13 +346,13 @@ TEST_CASE("two recordings at a time see the same") {
 }
 
 TEST_CASE("many recordings at a time have one row for each thread") {
-    std::vector<std::unique_ptr<TimelineObserver>> recorders;
+    std::vector<std::unique_ptr<TimelineObserver>> observers;
     for (int i = 0; i < 12; ++i)
-        recorders.push_back(
+        observers.push_back(
             std::make_unique<TimelineObserver>(TimelineObserver::Options{.most_operations = 100}));
     const Stream s(cpu_device());
     for (int i = 0; i < 3; ++i) s.wait_stream(s);
-    for (const auto& observer : recorders) {
+    for (const auto& observer : observers) {
         const Trace trace = observer->trace();
         CHECK(trace.threads.size() == 1);
         CHECK(of_kind(trace, OpKind::wait_elided).size() == 3);

@@ -1,5 +1,5 @@
 // The contents of a recording: streams, threads, operations, and the times at which they ran. This
-// is plain data. The recorder makes it, trace files store it, and all pictures and texts are
+// is plain data. The observer makes it, trace files store it, and all pictures and texts are
 // computed from it.
 #pragma once
 

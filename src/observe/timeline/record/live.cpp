@@ -14,7 +14,7 @@ namespace {
 constinit std::mutex mutex;
 const ForkRegistration recordings_registered{ForkOrder::recordings, mutex};
 // Never destroyed, because other threads may still end ranges during static destruction.
-constinit NeverDestroyed<std::vector<TimelineObserver*>> recorders;
+constinit NeverDestroyed<std::vector<TimelineObserver*>> observers;
 constinit std::atomic<std::size_t> count{0};
 
 /// Trivially destructible, because the name may be read until the very end of the thread.
@@ -25,16 +25,16 @@ struct ThreadName {
 constinit thread_local ThreadName thread_name{};
 }  // namespace
 
-void add_live_recorder(TimelineObserver& observer) {
+void add_live_observer(TimelineObserver& observer) {
     const std::lock_guard lock(mutex);
-    recorders.get().push_back(&observer);
-    count.store(recorders.get().size(), std::memory_order_relaxed);
+    observers.get().push_back(&observer);
+    count.store(observers.get().size(), std::memory_order_relaxed);
 }
 
-void remove_live_recorder(TimelineObserver& observer) noexcept {
+void remove_live_observer(TimelineObserver& observer) noexcept {
     const std::lock_guard lock(mutex);
-    std::erase(recorders.get(), &observer);
-    count.store(recorders.get().size(), std::memory_order_relaxed);
+    std::erase(observers.get(), &observer);
+    count.store(observers.get().size(), std::memory_order_relaxed);
 }
 
 void keep_thread_name(std::string_view name) noexcept {
@@ -49,11 +49,11 @@ void keep_thread_name(std::string_view name) noexcept {
 
 std::string_view kept_thread_name() noexcept { return {thread_name.text, thread_name.size}; }
 
-bool has_live_recorders() noexcept { return count.load(std::memory_order_relaxed) != 0; }
+bool has_live_observers() noexcept { return count.load(std::memory_order_relaxed) != 0; }
 
-void for_each_live_recorder(const std::function<void(TimelineObserver&)>& function) {
+void for_each_live_observer(const std::function<void(TimelineObserver&)>& function) {
     const std::lock_guard lock(mutex);
-    for (TimelineObserver* const one : recorders.get()) function(*one);
+    for (TimelineObserver* const one : observers.get()) function(*one);
 }
 
 }  // namespace heddle::detail

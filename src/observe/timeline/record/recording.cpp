@@ -30,11 +30,11 @@ struct Recording::Impl {
         : observer({.most_operations = options.limit,
                     .accesses = options.accesses,
                     .cupti = wants_cupti(options.gpu_times)}) {
-        detail::add_live_recorder(observer);
+        detail::add_live_observer(observer);
     }
     ~Impl() { stop(); }
     void stop() noexcept {
-        detail::remove_live_recorder(observer);
+        detail::remove_live_observer(observer);
         observer.stop();
     }
     TimelineObserver observer;
@@ -79,12 +79,12 @@ std::string Recording::summary(Where where) const try {
 
 Range::Range(const char* name) noexcept : name_(name != nullptr ? name : ""), begin_ns_(0) {
     detail::start_observers();
-    if (detail::has_live_recorders()) begin_ns_ = detail::now_ns();
+    if (detail::has_live_observers()) begin_ns_ = detail::now_ns();
 }
 
 Range::Range(std::string_view name) noexcept : begin_ns_(0) {
     detail::start_observers();
-    if (!detail::has_live_recorders()) return;
+    if (!detail::has_live_observers()) return;
     try {
         copy_ = name;
         begin_ns_ = detail::now_ns();
@@ -96,14 +96,14 @@ Range::~Range() {
     if (begin_ns_ == 0) return;
     const std::int64_t end_ns = detail::now_ns();
     const std::string_view name = name_ != nullptr ? std::string_view(name_) : copy_;
-    detail::for_each_live_recorder(
+    detail::for_each_live_observer(
         [&](TimelineObserver& one) { one.add_range(begin_ns_, end_ns, name); });
 }
 
 void name_thread(std::string_view name) try {
     detail::start_observers();
     detail::keep_thread_name(name);
-    detail::for_each_live_recorder([&](TimelineObserver& one) { one.name_thread(name); });
+    detail::for_each_live_observer([&](TimelineObserver& one) { one.name_thread(name); });
 } catch (...) {
     detail::rethrow_as_error("timeline::name_thread", {});
 }
@@ -114,7 +114,7 @@ namespace heddle::detail {
 
 void name_memory(const Block* block, std::string_view name) try {
     if (block == nullptr) return;
-    for_each_live_recorder(
+    for_each_live_observer(
         [&](TimelineObserver& one) { one.name_memory(allocation_of(block), name); });
 } catch (...) {
     rethrow_as_error("timeline::name_array", {});
