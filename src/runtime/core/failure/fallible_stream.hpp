@@ -1,4 +1,5 @@
-// The failing part of a stream: its flags, its Fate, and how failures propagate between streams.
+// The failing part of a stream: its flags, its WorkOutcome, and how failures propagate between
+// streams.
 #pragma once
 
 #include <atomic>
@@ -6,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
-#include "core/failure/fate.hpp"
 #include "core/failure/left_failures.hpp"
+#include "core/failure/work_outcome.hpp"
 #include <heddle/stream/detail/stream_state.hpp>
 
 namespace heddle::detail {
@@ -16,12 +17,12 @@ namespace heddle::detail {
 struct FallibleStream : StreamState {
     std::atomic<std::uint64_t> id{0};  ///< changes when the record becomes another stream's
 
-    /// Guards `fate` and flag `poisoned`, which is set if `fate` is known to have a failure.
+    /// Guards `outcome` and flag `poisoned`, which is set if `outcome` is known to have a failure.
     std::mutex failure_mutex;
-    std::shared_ptr<Fate> fate = std::make_shared<Fate>();
-    /// Reserved for renew_fate(), so that ending a stream takes no memory. Accessed only by the
+    std::shared_ptr<WorkOutcome> outcome = std::make_shared<WorkOutcome>();
+    /// Reserved for renew_outcome(), so that ending a stream takes no memory. Accessed only by the
     /// threads that begin or end the stream.
-    std::shared_ptr<Fate> next_fate;
+    std::shared_ptr<WorkOutcome> next_outcome;
     std::unique_ptr<LeftFailure> next_left;  ///< reserved in the same way for leave_failure()
 
     /// The moment (failure.hpp) at which the stream was closed, or returned to a pool or a
@@ -41,10 +42,10 @@ struct FallibleStream : StreamState {
     void set(std::uint32_t flag) noexcept { flags.fetch_or(flag, std::memory_order_release); }
     void clear(std::uint32_t flag) noexcept { flags.fetch_and(~flag, std::memory_order_release); }
 
-    std::shared_ptr<Fate> current_fate() noexcept;
-    /// Returns current_fate() if earlier work of the stream may still fail, else null. On CPU
+    std::shared_ptr<WorkOutcome> current_outcome() noexcept;
+    /// Returns current_outcome() if earlier work of the stream may still fail, else null. On CPU
     /// devices, it may always fail; on CUDA devices, only if flag `poisoned` or `fallible` is set.
-    std::shared_ptr<Fate> fallible_fate() noexcept;
+    std::shared_ptr<WorkOutcome> fallible_outcome() noexcept;
     /// Sets the stream's failure unless it has one already. `at` is the submission that failed.
     void poison(const Failure& reason, std::uint64_t at) noexcept;
     /// Returns the failure, own or inherited through dependencies. Returns null if none is known.
@@ -59,17 +60,17 @@ struct FallibleStream : StreamState {
     /// to stream `other_id`. Has no effect on CPU devices: there the wait itself passes the failure
     /// on, in stream order.
     void depend_on(FallibleStream& other, std::uint64_t other_id, std::uint64_t submissions);
-    void depend_on(const std::shared_ptr<Fate>& other, std::uint64_t submissions);
+    void depend_on(const std::shared_ptr<WorkOutcome>& other, std::uint64_t submissions);
     /// Clears the failure and returns it, or null if none is known. The first `submissions`
-    /// submissions must have completed. Later work gets the fate `next`.
-    Failure take_failure(std::uint64_t submissions, std::shared_ptr<Fate> next);
-    /// Reserves the objects for renew_fate(). Call it before the stream begins.
-    void prepare_fate();
-    /// Replaces the fate before the record is reused; the stream's work must have completed.
-    /// Holders of the old fate keep it, and arrays that the stream used find its failure
-    /// (left_failures.hpp). Takes no memory after prepare_fate(). Returns false if it needs memory
-    /// and there is none.
-    bool renew_fate() noexcept;
+    /// submissions must have completed. Later work gets the outcome `next`.
+    Failure take_failure(std::uint64_t submissions, std::shared_ptr<WorkOutcome> next);
+    /// Reserves the objects for renew_outcome(). Call it before the stream begins.
+    void prepare_outcome();
+    /// Replaces the outcome before the record is reused; the stream's work must have completed.
+    /// Holders of the old outcome keep it, and arrays that the stream used find its failure
+    /// (left_failures.hpp). Takes no memory after prepare_outcome(). Returns false if it needs
+    /// memory and there is none.
+    bool renew_outcome() noexcept;
 };
 
 }  // namespace heddle::detail

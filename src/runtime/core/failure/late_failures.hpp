@@ -5,8 +5,8 @@
 
 namespace heddle::detail {
 
-/// Poisons the streams and fates whose work is found to have failed. Null while no work can fail in
-/// this way. Locks no stream.
+/// Poisons the streams and outcomes whose work is found to have failed. Null while no work can fail
+/// in this way. Locks no stream.
 inline constinit std::atomic<void (*)() noexcept> find_late_failures{nullptr};
 
 /// Called before a failure is looked up.

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "core/failure/fate.hpp"
+#include "core/failure/work_outcome.hpp"
 #include "core/seam/completion.hpp"
 #include "core/seam/records.hpp"
 
@@ -15,14 +15,14 @@ namespace heddle::detail {
 struct StreamPart {
     /// Earlier work of the stream, which may still fail.
     struct Past {
-        std::shared_ptr<Fate> fate;  ///< null if the stream's work cannot fail
+        std::shared_ptr<WorkOutcome> outcome;  ///< null if the stream's work cannot fail
         std::uint64_t submissions = 0;
         /// On CPUs: completes when an earlier graph has completed its work for this stream.
         CompletionRef reached;
         /// Returns the failure of the earlier work. Returns null if it did not fail. Call it only
         /// once that work has completed.
         Failure failure() const noexcept {
-            Failure failure = fate != nullptr ? fate->failure_up_to(submissions) : nullptr;
+            Failure failure = outcome != nullptr ? outcome->failure_up_to(submissions) : nullptr;
             if (failure == nullptr && reached && reached->is_done()) failure = reached->failure();
             return failure;
         }
@@ -50,7 +50,7 @@ struct PartMark {
     std::uint32_t node;
     /// On CUDA: set by the launch; null if no failure of the node's work can become known after the
     /// launch.
-    std::shared_ptr<Fate> fate;
+    std::shared_ptr<WorkOutcome> outcome;
 };
 
 }  // namespace heddle::detail

@@ -161,7 +161,7 @@ Failure failure_of_user(std::uint64_t key, bool writes) noexcept {
             (gone_at == 0 || !is_void(*failure, use.stream->device, gone_at)))
             return failure;
     }
-    // If the record's fate was replaced in the meantime, failure_left_by() finds the failure.
+    // If the record's outcome was replaced in the meantime, failure_left_by() finds the failure.
     return writes ? failure_left_by(key) : nullptr;
 }
 }  // namespace

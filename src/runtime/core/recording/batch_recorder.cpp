@@ -115,7 +115,7 @@ bool BatchRecorder::is_clean(StreamRecord& stream) noexcept {
 bool BatchRecorder::is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
                                const SourceLocation& where) {
     if (given == 0) return true;
-    past.fate = stream.fallible_fate();
+    past.outcome = stream.fallible_outcome();
     past.submissions = given;
     const std::uint64_t origin_id = origin()->id.load(std::memory_order_relaxed);
     {
@@ -266,7 +266,7 @@ void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const Str
         stream.waited.note(origin.id.load(std::memory_order_relaxed), part.first_given);
     one.past.reached = std::move(part.after);
     if (!one.past.reached) {
-        one.past.fate = stream.fallible_fate();
+        one.past.outcome = stream.fallible_outcome();
         one.past.submissions = one.given;
     }
     note_settled(stream, one.given, one.past.reached);
@@ -282,7 +282,8 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
         const Mark& mark = marks[i];
         if (mark.event == nullptr) continue;
         note_record(*mark.event, first, given, 0, false);
-        if (sent_marks_[i].fate != nullptr) mark.event->fate = std::move(sent_marks_[i].fate);
+        if (sent_marks_[i].outcome != nullptr)
+            mark.event->outcome = std::move(sent_marks_[i].outcome);
         mark.event->recorder.store(nullptr, std::memory_order_release);
     }
     marks.clear();
@@ -310,7 +311,7 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
 /// indices.
 void BatchRecorder::forget_left() noexcept {
     const auto has_past = [](const StreamPart::Past& past) {
-        return past.fate != nullptr || past.reached;
+        return past.outcome != nullptr || past.reached;
     };
     while (participants.size() > 1 && participants.back().stream == nullptr &&
            !has_past(participants.back().past))
@@ -330,7 +331,7 @@ void BatchRecorder::flush(const SourceLocation& where) {
             Participant& one = participants[i];
             if (!takes_part(one) || is_clean(*one.stream)) continue;
             merge(one.at.begins, {i});
-            one.past.fate = one.stream->fallible_fate();
+            one.past.outcome = one.stream->fallible_outcome();
             one.past.submissions = one.stream->submissions.load(std::memory_order_acquire);
             order_after_enqueued(*first, *one.stream, where);
         }

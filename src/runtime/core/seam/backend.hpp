@@ -182,7 +182,7 @@ public:
     virtual void synchronize(EventState& event, const SourceLocation& where) = 0;
     virtual double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) = 0;
     /// Returns the failure of the work before a complete event, or null. CPU events store the
-    /// failure. For CUDA events, the device or the event's Fate stores it.
+    /// failure. For CUDA events, the device or the event's WorkOutcome stores it.
     virtual Failure failure_of(EventState& event) = 0;
     virtual EventHandle export_event(EventState& event, const SourceLocation& where) = 0;
     virtual void import_event(EventState& event, const EventHandle& handle,

@@ -136,9 +136,9 @@ struct HEDDLE_HIDDEN EventState {
     StreamRecord* stream = nullptr;  ///< the stream of the newest record
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;  ///< the stream's submission count at the record
-    /// CUDA: the Fate of that stream (its failure, if any), if work before the record may have
-    /// failed; else null.
-    std::shared_ptr<Fate> fate;
+    /// CUDA: the WorkOutcome of that stream (its failure, if any), if work before the record may
+    /// have failed; else null.
+    std::shared_ptr<WorkOutcome> outcome;
     /// The capture or batch in which the newest record was made, or 0.
     std::uint64_t capture_id = 0;
     /// The recorder with that id, if it holds the newest record; else null.

@@ -36,8 +36,8 @@ void check_not_captured(EventState& event, const char* call, const SourceLocatio
 /// Throws the failure of the work before a completed record, if any.
 void throw_failure_of(EventState& event) {
     detail::Failure failure = event.backend->failure_of(event);
-    if (failure == nullptr && event.fate != nullptr)
-        failure = event.fate->failure_up_to(event.submissions);
+    if (failure == nullptr && event.outcome != nullptr)
+        failure = event.outcome->failure_up_to(event.submissions);
     if (failure != nullptr) throw_failure(failure);
 }
 

@@ -80,7 +80,7 @@ void release_event(EventState& event) noexcept {
     event.recorded = false;
     event.in_graph = false;  // no graph node uses it any more
     event.stream = nullptr;
-    event.fate = nullptr;
+    event.outcome = nullptr;
     event.capture_id = 0;
     pool_of(event.device, event.options).give(event);
 }

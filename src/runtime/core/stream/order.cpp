@@ -132,8 +132,8 @@ void note_wait(WaitPlan plan, StreamRecord& waiter, StreamRecord& other) {
         waiter.depend_on(other, plan.stream_id, plan.submissions);
 }
 void note_wait(WaitPlan, StreamRecord& waiter, const EventState& event) {
-    if (event.fate != nullptr) [[unlikely]]
-        waiter.depend_on(event.fate, event.submissions);
+    if (event.outcome != nullptr) [[unlikely]]
+        waiter.depend_on(event.outcome, event.submissions);
 }
 void note_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use) {
     note_wait(plan, waiter, *use.stream);
@@ -239,8 +239,8 @@ void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
     event.countable = countable && !event.handed_out;
     if (stream.device.is_cuda() && stream.has(stream_flag::poisoned | stream_flag::fallible))
         [[unlikely]]
-        event.fate = stream.current_fate();
-    else if (event.fate != nullptr) [[unlikely]] event.fate = nullptr;
+        event.outcome = stream.current_outcome();
+    else if (event.outcome != nullptr) [[unlikely]] event.outcome = nullptr;
 }
 
 void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where) {

@@ -96,7 +96,7 @@ StreamState& null_stream() noexcept { return null_record.get(); }
 StreamRecord& new_stream_record(Device device) {
     StreamRecord& record = take_record(device);
     try {
-        record.prepare_fate();
+        record.prepare_outcome();
     } catch (...) {
         give_record(record);
         throw;
@@ -168,9 +168,9 @@ void recycle_stream(StreamRecord& stream) noexcept {
         const std::lock_guard lock(stream.life);
         settled = std::move(stream.settled);
     }
-    // Holders of the old fate keep it. If there is no memory for a new fate, the record is not
-    // reused.
-    if (stream.renew_fate()) give_record(stream);
+    // Holders of the old outcome keep it. If there is no memory for a new outcome, the record is
+    // not reused.
+    if (stream.renew_outcome()) give_record(stream);
 }
 
 StreamUse use_of(std::uint64_t key) noexcept {

@@ -76,7 +76,7 @@ void Queue::end() noexcept {
         if (done.owners() > 2 || done->is_awaited())
             why = failure();  // there are owners other than `done` and the queue
     }
-    (void)stream.renew_fate();
+    (void)stream.renew_outcome();
     if (Fiber* const own = fiber()) [[unlikely]] {
         own->release(done->order());
         own->release(stream.end_of_work());

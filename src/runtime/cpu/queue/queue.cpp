@@ -145,7 +145,7 @@ bool Queue::add_signal(CompletionRef done) {
 
 bool Queue::add_recover(CompletionRef done) {
     tsan::release(done->order());
-    Recovery recovery{std::move(done), std::make_shared<Fate>()};
+    Recovery recovery{std::move(done), std::make_shared<WorkOutcome>()};
     return add(Step::recover, recover_type, &recovery, 1, {}, false);
 }
 

@@ -89,7 +89,7 @@ struct Signal {
 /// The closure of a recover step.
 struct Recovery {
     CompletionRef done;
-    std::shared_ptr<Fate> next;
+    std::shared_ptr<WorkOutcome> next;
 };
 
 /// The closure of a `time` step. The step is for the operation directly after it. Observers learn

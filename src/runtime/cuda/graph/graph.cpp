@@ -110,7 +110,8 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     launch(stream, {}, where);
 }
 
-void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates,
+void CudaGraphExec::launch(StreamRecord& stream,
+                           std::span<const std::shared_ptr<WorkOutcome>> outcomes,
                            const SourceLocation& where) {
     // CUDA orders launches of one executable, unless all its nodes are empty or disabled.
     const bool is_ordered = !is_new_ && native_.active != 0;
@@ -137,11 +138,11 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
     const TimedOp timed(stream, native_.hosts.empty() ? RunBy::device : RunBy::host_too);
     const cudaStream_t native = native_of(stream);
     if (!native_.hosts.empty()) {
-        native_.push_turns(stream, fates);
+        native_.push_turns(stream, outcomes);
         stream.set(stream_flag::fallible);
     }
     if (native_.bounds != nullptr) [[unlikely]]
-        native_.bounds->note_launch(stream, fates);
+        native_.bounds->note_launch(stream, outcomes);
     const CUresult code = api.cuGraphLaunch(native_.exec.get(), native);
     if (code != CUDA_SUCCESS) [[unlikely]] {
         note_failed_launch(stream);

@@ -30,10 +30,10 @@ private:
     void launch_into_capture(StreamRecord& stream, const SourceLocation& where);
     void take_done_event(Gpu& g, const SourceLocation& where);
     void order_after_last(StreamRecord& stream, const SourceLocation& where);
-    void launch(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates,
+    void launch(StreamRecord& stream, std::span<const std::shared_ptr<WorkOutcome>> outcomes,
                 const SourceLocation& where);
-    std::vector<std::shared_ptr<Fate>> fates_of(std::span<const StreamPart> parts,
-                                                std::span<const PartBegin> begins) const;
+    std::vector<std::shared_ptr<WorkOutcome>> outcomes_of(std::span<const StreamPart> parts,
+                                                          std::span<const PartBegin> begins) const;
     void note_failed_launch(StreamRecord& stream) noexcept;
     void make_anew(const GraphData& graph, const SourceLocation& where);
     void learn_natives(const SourceLocation& where) noexcept;

@@ -46,14 +46,14 @@ void HostTurns::run(void* data) {
     }
     if (turn.stream == nullptr) return report_stray();
     if (!turn.enabled) return;
-    run_in_graph({*turn.stream, turn.at, turn.fate.get()}, *turn.type, turn.closure.get(),
+    run_in_graph({*turn.stream, turn.at, turn.outcome.get()}, *turn.type, turn.closure.get(),
                  turn.count, turn.where, turn.name.get());
 }
 
 void HostTurns::run_always(void* data) {
     const Turn& turn = static_cast<HostTurns*>(data)->turns.front();  // the same in all launches
     InCallback in;
-    run_in_graph({*turn.stream, turn.at, turn.fate.get()}, *turn.type, turn.closure.get(),
+    run_in_graph({*turn.stream, turn.at, turn.outcome.get()}, *turn.type, turn.closure.get(),
                  turn.count, turn.where, turn.name.get());
 }
 

@@ -23,8 +23,8 @@ struct Turn {
     std::shared_ptr<const std::string> name = {};  ///< the node's name, if it has one
     StreamRecord* stream = nullptr;
     std::uint64_t at = 0;  ///< submission number of the launch
-    /// The fate of the node's component in a batch. If null, the stream's fate applies.
-    std::shared_ptr<Fate> fate = {};
+    /// The outcome of the node's component in a batch. If null, the stream's outcome applies.
+    std::shared_ptr<WorkOutcome> outcome = {};
 };
 Turn turn_of(const NodeData& node);
 

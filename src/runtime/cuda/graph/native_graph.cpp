@@ -179,14 +179,15 @@ void NativeGraph::instantiate(const GraphData& data, const SourceLocation& where
     exec = {made, DestroyNatively{gpu}};
 }
 
-void NativeGraph::push_turns(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates) {
+void NativeGraph::push_turns(StreamRecord& stream,
+                             std::span<const std::shared_ptr<WorkOutcome>> outcomes) {
     const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
     std::size_t pushed = 0;
     try {
         for (HostNode& host : hosts) {
             host.next.stream = &stream;
             host.next.at = at;
-            host.next.fate = fates.empty() ? nullptr : fates[nodes[host.node].component];
+            host.next.outcome = outcomes.empty() ? nullptr : outcomes[nodes[host.node].component];
             const std::lock_guard lock(host.host->mutex);
             host.host->turns.push_back(host.next);
             ++pushed;

@@ -41,9 +41,9 @@ struct NativeGraph {
     /// (update.cpp)
     void change(const NodeData& node, const SourceLocation& where);
 
-    /// Adds a turn to each host node, for a launch on the stream. `fates` has one fate for each
-    /// component, or is empty.
-    void push_turns(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates);
+    /// Adds a turn to each host node, for a launch on the stream. `outcomes` has one outcome for
+    /// each component, or is empty.
+    void push_turns(StreamRecord& stream, std::span<const std::shared_ptr<WorkOutcome>> outcomes);
     /// Removes the newest launch's turn from each of the first `count` host nodes, unless the node
     /// has used it.
     void pop_turns(std::size_t count) noexcept;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/failure/fate.hpp"
+#include "core/failure/work_outcome.hpp"
 #include "core/seam/records.hpp"
 #include "cuda/device/gpu.hpp"
 #include <heddle/detail/bounds_report.hpp>
@@ -71,9 +71,9 @@ public:
     };
 
     void set_components(std::vector<std::uint32_t> components);
-    /// Records a launch; call it before the launch is enqueued. `fates` has one fate for each
+    /// Records a launch; call it before the launch is enqueued. `outcomes` has one outcome for each
     /// component, or is empty. Throws std::bad_alloc.
-    void note_launch(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates);
+    void note_launch(StreamRecord& stream, std::span<const std::shared_ptr<WorkOutcome>> outcomes);
 
 private:
     friend struct BoundsState;
@@ -88,7 +88,7 @@ private:
         StreamRecord* stream;
         std::uint64_t id, at;
         std::string name;  ///< the stream's name
-        std::vector<std::shared_ptr<Fate>> fates;
+        std::vector<std::shared_ptr<WorkOutcome>> outcomes;
         bool is_done() const noexcept;
     };
     static constexpr std::size_t in_body = ~std::size_t{0};

@@ -79,14 +79,15 @@ bool GraphBounds::Launch::is_done() const noexcept {
            stream->seen_complete.load(std::memory_order_acquire) >= at;
 }
 
-void GraphBounds::note_launch(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates) {
+void GraphBounds::note_launch(StreamRecord& stream,
+                              std::span<const std::shared_ptr<WorkOutcome>> outcomes) {
     stream.set(stream_flag::fallible);
     BoundsState& all = bounds_state(gpu_of(stream));
     Launch launch{&stream,
                   stream.id.load(std::memory_order_acquire),
                   stream.submissions.load(std::memory_order_acquire) + 1,
                   Access::stream(stream).name(),
-                  {fates.begin(), fates.end()}};
+                  {outcomes.begin(), outcomes.end()}};
     const std::lock_guard lock(all.mutex);
     read();
     const bool all_done = std::ranges::all_of(launches_, &Launch::is_done);
@@ -124,15 +125,15 @@ void GraphBounds::fail(const Kernel* kernel, const BadIndex& bad) noexcept {
     for (const Launch& launch : launches_) {
         const Failure why = failure_of(kernel != nullptr ? &kernel->checked : nullptr, bad,
                                        launch.stream->device, launch.id, launch.name, {});
-        if (launch.fates.empty()) {
+        if (launch.outcomes.empty()) {
             if (launch.stream->id.load(std::memory_order_acquire) == launch.id)
                 launch.stream->poison(why, launch.at);
             continue;
         }
-        for (std::size_t i = 0; i < launch.fates.size(); ++i)
+        for (std::size_t i = 0; i < launch.outcomes.size(); ++i)
             if (kernel == nullptr || kernel->node >= components_.size() ||
                 components_[kernel->node] == i)
-                launch.fates[i]->fail(why, fate_work);
+                launch.outcomes[i]->fail(why, outcome_work);
     }
 }
 

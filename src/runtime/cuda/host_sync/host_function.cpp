@@ -72,16 +72,17 @@ void destroy_node(HostNode* node) noexcept {
 }
 
 /// Calls the closure. After a failure of earlier work, calls only on_completion() functions and
-/// cleanups. An exception poisons the stream, or the fate if there is one. `node` is the name of a
-/// graph's node, or null.
+/// cleanups. An exception poisons the stream, or the outcome if there is one. `node` is the name of
+/// a graph's node, or null.
 void call(const FailureTarget& target, const OpType& type, void* closure, std::size_t count,
           const SourceLocation& where, const std::string* node) noexcept {
     StreamRecord& stream = target.stream;
     try {
         // Looks only for failures of earlier work, because a known failure of the stream may belong
         // to later work.
-        const Failure before = target.fate != nullptr ? target.fate->failure_up_to(fate_work)
-                                                      : failure_until(stream, target.at);
+        const Failure before = target.outcome != nullptr
+                                   ? target.outcome->failure_up_to(outcome_work)
+                                   : failure_until(stream, target.at);
         if (type.complete != nullptr)
             run_with_checks([&] {
                 type.complete(closure, before != nullptr ? told(before, &stream) : nullptr);
@@ -91,7 +92,7 @@ void call(const FailureTarget& target, const OpType& type, void* closure, std::s
     } catch (...) {
         notify_failed();
         const Failure why = failure_of_throw(stream, type, where, std::current_exception(), node);
-        if (target.fate != nullptr) target.fate->fail(why, fate_work);
+        if (target.outcome != nullptr) target.outcome->fail(why, outcome_work);
         else stream.poison(why, target.at);
     }
 }

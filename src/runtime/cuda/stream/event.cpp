@@ -146,7 +146,7 @@ Failure CudaBackend::failure_of(EventState& event) {
     if (Gpu* g = gpu_if_used(event.device.index());
         g != nullptr && g->lost.load(std::memory_order_acquire))
         return g->failure;
-    return event.fate != nullptr ? event.fate->failure_up_to(event.submissions) : nullptr;
+    return event.outcome != nullptr ? event.outcome->failure_up_to(event.submissions) : nullptr;
 }
 
 }  // namespace heddle::detail::cu

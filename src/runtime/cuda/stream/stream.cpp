@@ -217,7 +217,7 @@ Failure CudaBackend::reset_failure(StreamRecord& stream, std::uint64_t submissio
     // device cannot be recovered in this process.
     if (stream.known_failure() == nullptr) return nullptr;
     gpu(stream.device.index(), where);
-    return stream.take_failure(submissions, std::make_shared<Fate>());
+    return stream.take_failure(submissions, std::make_shared<WorkOutcome>());
 }
 
 }  // namespace heddle::detail::cu

@@ -2,11 +2,11 @@
 #include <memory>
 #include <vector>
 
-#include "core/failure/fate.hpp"
+#include "core/failure/work_outcome.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;
-using heddle::detail::Fate;
+using heddle::detail::WorkOutcome;
 
 namespace {
 
@@ -17,11 +17,11 @@ heddle::detail::Failure a_failure() {
     return failure;
 }
 
-/// A fate `own`, and other fates. wait_for() makes `own` depend on the first submission of another
-/// fate.
+/// An outcome `own`, and other outcomes. wait_for() makes `own` depend on the first submission of
+/// another outcome.
 struct Waits {
     explicit Waits(std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) others.push_back(std::make_shared<Fate>());
+        for (std::size_t i = 0; i < count; ++i) others.push_back(std::make_shared<WorkOutcome>());
     }
     void wait_for(std::size_t i) { own->depend_on(others[i], 1, ++now); }
     /// Returns how many of the dependencies are still referenced.
@@ -30,8 +30,8 @@ struct Waits {
         for (const auto& one : others) count += one.use_count() > 1 ? 1 : 0;
         return count;
     }
-    std::shared_ptr<Fate> own = std::make_shared<Fate>();
-    std::vector<std::shared_ptr<Fate>> others;
+    std::shared_ptr<WorkOutcome> own = std::make_shared<WorkOutcome>();
+    std::vector<std::shared_ptr<WorkOutcome>> others;
     std::uint64_t now = 0;
 };
 
@@ -62,7 +62,7 @@ TEST_CASE("what is not known to be done, or has failed, is not forgotten") {
 TEST_CASE("who has completed knows that what it waited for has, too") {
     Waits w(200), second(1);
     second.own = w.own;
-    auto third = std::make_shared<Fate>();
+    auto third = std::make_shared<WorkOutcome>();
     for (std::size_t i = 0; i < 100; ++i) {
         w.wait_for(i);
         third->depend_on(w.others[i], 1, 1);
@@ -73,11 +73,11 @@ TEST_CASE("who has completed knows that what it waited for has, too") {
 }
 
 TEST_CASE("what is inherited in any order leaves the newest wait for a stream in force") {
-    const auto other = std::make_shared<Fate>(), own = std::make_shared<Fate>();
+    const auto other = std::make_shared<WorkOutcome>(), own = std::make_shared<WorkOutcome>();
     own->depend_on(other, 15, 1);
     // `between` always waits for fewer submissions of `other` than `own` has waited for. `own`
     // inherits these waits. They must not replace the wait of `own` for 15 submissions.
-    auto between = std::make_shared<Fate>();
+    auto between = std::make_shared<WorkOutcome>();
     for (std::uint64_t i = 0; i < 100; ++i) {
         between->depend_on(other, 1 + i % 14, i);
         own->depend_on(between, i + 1, 2 + i);
@@ -88,14 +88,14 @@ TEST_CASE("what is inherited in any order leaves the newest wait for a stream in
 }
 
 TEST_CASE("a wait that stands for older ones is not forgotten before it has completed") {
-    const auto other = std::make_shared<Fate>(), own = std::make_shared<Fate>();
+    const auto other = std::make_shared<WorkOutcome>(), own = std::make_shared<WorkOutcome>();
     for (std::uint64_t i = 1; i <= 100; ++i) own->depend_on(other, i, i);
     own->forget_dependencies(50);
     other->fail(a_failure(), 60);
     CHECK(own->failure_up_to(100) != nullptr);
 }
 
-TEST_CASE("a fate that another stream gets knows nothing of what the first has completed") {
+TEST_CASE("an outcome that another stream gets knows nothing of what the first has completed") {
     Waits w(100);
     for (const auto& one : w.others) {
         one->forget_dependencies(1);

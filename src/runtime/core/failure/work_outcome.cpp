@@ -1,4 +1,4 @@
-#include "core/failure/fate.hpp"
+#include "core/failure/work_outcome.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace heddle::detail {
 
-void Fate::fail(const Failure& reason, std::uint64_t at) noexcept {
+void WorkOutcome::fail(const Failure& reason, std::uint64_t at) noexcept {
     const std::lock_guard lock(failure_mutex_);
     if (failure_ != nullptr) return;
     reason->note_taken();
@@ -18,17 +18,17 @@ void Fate::fail(const Failure& reason, std::uint64_t at) noexcept {
     clean_.store(false, std::memory_order_release);
 }
 
-Failure Fate::own_failure_up_to(std::uint64_t up_to) noexcept {
+Failure WorkOutcome::own_failure_up_to(std::uint64_t up_to) noexcept {
     const std::lock_guard lock(failure_mutex_);
     return failure_ != nullptr && failed_at_ <= up_to ? failure_ : nullptr;
 }
 
-void Fate::note_clean() noexcept {
+void WorkOutcome::note_clean() noexcept {
     const std::lock_guard lock(failure_mutex_);
     clean_.store(failure_ == nullptr && dependencies_.empty(), std::memory_order_release);
 }
 
-Failure Fate::failure_up_to(std::uint64_t up_to) noexcept {
+Failure WorkOutcome::failure_up_to(std::uint64_t up_to) noexcept {
     look_for_late_failures();
     if (is_clean()) return nullptr;
     Failure first = own_failure_up_to(up_to);
@@ -48,7 +48,7 @@ Failure Fate::failure_up_to(std::uint64_t up_to) noexcept {
     return first;
 }
 
-void Fate::note_done(std::uint64_t submissions) noexcept {
+void WorkOutcome::note_done(std::uint64_t submissions) noexcept {
     std::uint64_t known = done_.load(std::memory_order_relaxed);
     while (known < submissions &&
            !done_.compare_exchange_weak(known, submissions, std::memory_order_release,
@@ -56,7 +56,7 @@ void Fate::note_done(std::uint64_t submissions) noexcept {
 }
 
 // Once the first `up_to` submissions have completed, so has the work that they waited for.
-void Fate::forget_dependencies(std::uint64_t up_to) noexcept {
+void WorkOutcome::forget_dependencies(std::uint64_t up_to) noexcept {
     note_done(up_to);
     std::list<Dependency> forgotten;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
@@ -69,7 +69,7 @@ void Fate::forget_dependencies(std::uint64_t up_to) noexcept {
     note_clean();
 }
 
-void Fate::forget_done(std::list<Dependency>& to) noexcept {
+void WorkOutcome::forget_done(std::list<Dependency>& to) noexcept {
     for (auto one = dependencies_.begin(); one != dependencies_.end();) {
         const auto here = one++;
         if (here->submissions > here->on->done_.load(std::memory_order_acquire)) continue;
@@ -78,8 +78,8 @@ void Fate::forget_done(std::list<Dependency>& to) noexcept {
     }
 }
 
-void Fate::add(std::list<Dependency>& added, std::uint64_t now,
-               std::list<Dependency>& left) noexcept {
+void WorkOutcome::add(std::list<Dependency>& added, std::uint64_t now,
+                      std::list<Dependency>& left) noexcept {
     constexpr std::size_t many = 64;
     if (dependencies_.size() >= many) forget_done(left);
     while (!added.empty()) {
@@ -110,7 +110,8 @@ void Fate::add(std::list<Dependency>& added, std::uint64_t now,
     }
 }
 
-void Fate::depend_on(const std::shared_ptr<Fate>& other, std::uint64_t upto, std::uint64_t now) {
+void WorkOutcome::depend_on(const std::shared_ptr<WorkOutcome>& other, std::uint64_t upto,
+                            std::uint64_t now) {
     if (other.get() == this) return;
     std::list<Dependency> added;
     {
@@ -125,12 +126,12 @@ void Fate::depend_on(const std::shared_ptr<Fate>& other, std::uint64_t upto, std
     clean_.store(false, std::memory_order_release);
 }
 
-void Fate::end(Fate* next, std::uint64_t submissions) noexcept {
+void WorkOutcome::end(WorkOutcome* next, std::uint64_t submissions) noexcept {
     if (is_clean()) return;
     std::list<Dependency> left;
     {
         const std::lock_guard lock(mutex_);
-        // Breaks cycles, because fates that depend on each other would never be freed.
+        // Breaks cycles, because outcomes that depend on each other would never be freed.
         left.swap(dependencies_);
         note_clean();
     }
