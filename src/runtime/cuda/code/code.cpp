@@ -88,8 +88,8 @@ bool is_image(std::string_view image) {
 
 /// Returns whether closed streams may still have pending work.
 bool has_zombies(Gpu& g) {
-    do_chores(g);
-    const std::lock_guard lock(g.chores_mutex);
+    run_cleanups(g);
+    const std::lock_guard lock(g.cleanups_mutex);
     return g.zombies_in_hand != 0 || std::ranges::any_of(g.zombies, [](const Zombie& z) {
                return z.stream->final_event != nullptr;
            });

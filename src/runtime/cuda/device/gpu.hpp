@@ -122,13 +122,13 @@ struct Gpu {
     EventPool events;  ///< without timing
 
     /// Number of elements in the lists below, except for spare_zombies.
-    std::atomic<std::size_t> chores{0};
-    std::mutex chores_mutex;          ///< guards the next seven
+    std::atomic<std::size_t> cleanups{0};
+    std::mutex cleanups_mutex;        ///< guards the next seven
     std::list<Zombie> zombies;        ///< lists, because splicing their elements cannot fail
     std::list<Zombie> spare_zombies;  ///< one for each open stream that heddle created
     DoomedGraphs doomed;
     std::size_t zombies_in_hand = 0;  ///< number of zombies that a thread has removed to inspect
-    /// Retried by do_chores(). An action may call defer() again.
+    /// Retried by run_cleanups(). An action may call defer() again.
     std::list<std::function<void()>> deferred;
     /// Memory that was freed with pending users while all reclaimers were waiting.
     std::list<LaterFree> later_frees;

@@ -69,9 +69,9 @@ bool destroy_or_keep(std::unique_ptr<Doomed>& one, bool must_end = false) noexce
 }
 
 void destroy_later(Gpu& g, std::unique_ptr<Doomed> one) noexcept {
-    const std::lock_guard lock(g.chores_mutex);
+    const std::lock_guard lock(g.cleanups_mutex);
     g.doomed.add(std::move(one));
-    note_chores(g);
+    note_cleanups(g);
 }
 
 }  // namespace

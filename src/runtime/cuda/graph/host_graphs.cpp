@@ -76,7 +76,7 @@ bool try_to_count(std::size_t branches, bool of_several) noexcept {
 void destroy_what_is_done() noexcept {
     for (int i = 0; i < max_devices; ++i)
         if (Gpu* const g = gpu_if_used(i)) {
-            finish_chores(*g);
+            finish_cleanups(*g);
             destroy_kept_graphs(i);
         }
 }

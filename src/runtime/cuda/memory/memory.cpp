@@ -124,9 +124,9 @@ void free_behind(Gpu& g, Reclaimer& on, void* data, const Fences& users) {
 void order_later_frees(Gpu& g) noexcept {
     std::list<LaterFree> all;
     {
-        const std::lock_guard lock(g.chores_mutex);
+        const std::lock_guard lock(g.cleanups_mutex);
         all.swap(g.later_frees);
-        note_chores(g);
+        note_cleanups(g);
     }
     for (LaterFree& one : all) {
         try {
@@ -142,7 +142,7 @@ void order_later_frees(Gpu& g) noexcept {
 /// Allocates if the pool has no free memory. Releases as much memory as possible, and allows the
 /// driver to make the stream wait for memory that was freed on other streams.
 CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
-    do_chores(g);
+    run_cleanups(g);
     RelaxedCapture relaxed;
     order_later_frees(g);
     give_unused_shared_memory_back(g.index);
@@ -158,9 +158,9 @@ CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_
 /// Frees memory once polling finds its users done. Used if all reclaimers are waiting, perhaps for
 /// a long time.
 void free_later(Gpu& g, void* data, Fences users) {
-    const std::lock_guard lock(g.chores_mutex);
+    const std::lock_guard lock(g.cleanups_mutex);
     g.later_frees.push_back({data, std::move(users)});
-    note_chores(g);
+    note_cleanups(g);
 }
 
 /// Handles the common case: one stream allocates, uses and frees the memory. Returns false if that
@@ -183,7 +183,7 @@ bool free_on(Gpu& g, const StreamUse& use, void* data) {
 void do_later_frees(Gpu& g, std::size_t at_once) noexcept {
     std::list<LaterFree> some;
     {
-        const std::lock_guard lock(g.chores_mutex);
+        const std::lock_guard lock(g.cleanups_mutex);
         const auto last =
             std::next(g.later_frees.begin(),
                       static_cast<std::ptrdiff_t>(std::min(at_once, g.later_frees.size())));
@@ -199,7 +199,7 @@ void do_later_frees(Gpu& g, std::size_t at_once) noexcept {
         }
         return true;
     });
-    const std::lock_guard lock(g.chores_mutex);
+    const std::lock_guard lock(g.cleanups_mutex);
     g.later_frees.splice(g.later_frees.end(), some);
 }
 
@@ -276,7 +276,7 @@ bool CudaBackend::free(void* data, std::size_t, int device, const StreamUse* use
     if (!in_callback && !any_capturing(users, user_count)) {
         try {
             free_after(*g, data, users, user_count);
-            if (user_count != 1) do_chores(*g);
+            if (user_count != 1) run_cleanups(*g);
             return true;
         } catch (const std::bad_alloc&) {
             throw;

@@ -27,13 +27,13 @@ std::size_t round_up(std::size_t bytes) noexcept {
     return (bytes + slab_bytes - 1) / slab_bytes * slab_bytes;
 }
 
-/// Does the chores of all devices. Returns false if there were none.
-bool do_all_chores() noexcept {
+/// Runs the cleanups of all devices. Returns false if there were none.
+bool run_all_cleanups() noexcept {
     bool any = false;
     for (int i = 0; i < max_devices; ++i) {
         Gpu* g = gpu_if_used(i);
-        if (g == nullptr || g->chores.load(std::memory_order_relaxed) == 0) continue;
-        do_chores_now(*g);
+        if (g == nullptr || g->cleanups.load(std::memory_order_relaxed) == 0) continue;
+        run_cleanups_now(*g);
         any = true;
     }
     return any;
@@ -67,12 +67,12 @@ Allocated PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
     const std::size_t most = capacity > large ? capacity + capacity / 4 : capacity;
     RelaxedCapture relaxed;
     // Blocks released in host functions may still be deferred. Pinning more memory costs far more
-    // than doing the chores.
+    // than running the cleanups.
     bool again = true;
     do {
         std::lock_guard lock(mutex_);
         if (void* const found = find(capacity, most)) return {found, true};
-    } while (std::exchange(again, false) && do_all_chores());
+    } while (std::exchange(again, false) && run_all_cleanups());
     return {make_buffer(capacity, where)};
 }
 
@@ -130,7 +130,7 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
     cudaError_t code = ask();
     if (code == cudaErrorMemoryAllocation) {
         cudaGetLastError();
-        do_all_chores();
+        run_all_cleanups();
         release_idle();
         code = ask();
     }

@@ -16,7 +16,7 @@ void CudaBackend::poll_outstanding() noexcept {
     for (int i = 0; i < max_devices; ++i) {
         Gpu* g = gpu_if_used(i);
         if (g == nullptr || g->lost.load(std::memory_order_acquire)) continue;
-        do_chores(*g);
+        run_cleanups(*g);
     }
 }
 

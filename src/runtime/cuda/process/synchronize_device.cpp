@@ -144,7 +144,7 @@ void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
     if (is_lost(*g)) return;
     if (!ends.is_any_capturing()) wait_for_all(*g, where);
     read_file_reports(*g, nullptr, where);
-    finish_chores(*g);  // recycles closed streams, whose failures are then reported
+    finish_cleanups(*g);  // recycles closed streams, whose failures are then reported
 }
 
 }  // namespace heddle::detail::cu

@@ -111,7 +111,7 @@ bool CudaBackend::is_complete(EventState& event, const SourceLocation& where) {
     const CUresult code = api.cuEventQuery(native_of(event));
     if (code == CUDA_ERROR_NOT_READY) return false;
     check_event(code, "cuEventQuery", event, where);
-    do_chores(gpu_of(event));
+    run_cleanups(gpu_of(event));
     return true;
 }
 
@@ -124,7 +124,7 @@ void CudaBackend::synchronize(EventState& event, const SourceLocation& where) {
         code = api.cuEventSynchronize(native_of(event));
     }
     check_event(code, "cuEventSynchronize", event, where);
-    do_chores(gpu_of(event));
+    run_cleanups(gpu_of(event));
 }
 
 double CudaBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) {

@@ -62,7 +62,7 @@ void destroy(Gpu& g, cudaStream_t native) noexcept {
 
 void CudaBackend::reserve_streams(int device, std::size_t count, const SourceLocation& where) {
     Gpu& g = gpu(device, where);
-    do_chores(g);
+    run_cleanups(g);
     RelaxedCapture relaxed;
     InContext in(g);
     // The driver keeps the resources of these streams for later ones.
@@ -81,7 +81,7 @@ void CudaBackend::reserve_streams(int device, std::size_t count, const SourceLoc
 
 void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where) {
     Gpu& g = gpu(stream.device.index(), where);
-    do_chores(g);
+    run_cleanups(g);
     RelaxedCapture relaxed;
     InContext in(g);
     const int priority =
@@ -97,7 +97,7 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
         stream.native = native;
     }
     {
-        const std::lock_guard lock(g.chores_mutex);
+        const std::lock_guard lock(g.cleanups_mutex);
         g.spare_zombies.splice(g.spare_zombies.end(), spare);
     }
     stream.owns_native = true;
@@ -115,7 +115,7 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     Zombie zombie{&stream, static_cast<cudaStream_t>(stream.native)};
     std::list<Zombie> own;
     if (stream.owns_native) {
-        const std::lock_guard lock(g.chores_mutex);
+        const std::lock_guard lock(g.cleanups_mutex);
         own.splice(own.end(), g.spare_zombies, g.spare_zombies.begin());
     }
     if (!in_callback) {
@@ -125,13 +125,13 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     try {
         if (own.empty()) own.emplace_back();  // a wrapped stream
         own.front() = zombie;
-        const std::lock_guard lock(g.chores_mutex);
+        const std::lock_guard lock(g.cleanups_mutex);
         g.zombies.splice(g.zombies.end(), own);
-        note_chores(g);
+        note_cleanups(g);
     } catch (...) {
         report(std::current_exception());  // the record leaks
     }
-    do_chores(g);
+    run_cleanups(g);
 }
 
 bool recycle_if_done(Gpu& g, Zombie& zombie) noexcept {
@@ -181,7 +181,7 @@ void CudaBackend::synchronize(StreamRecord& stream, const SourceLocation& where)
     check(code, "cuStreamSynchronize", stream, where);
     see_complete(stream, given);
     read_file_reports(g, &stream, where);
-    do_chores(g);
+    run_cleanups(g);
 }
 
 bool CudaBackend::is_complete(StreamRecord& stream, const SourceLocation& where) {
@@ -202,7 +202,7 @@ bool CudaBackend::is_complete(StreamRecord& stream, const SourceLocation& where)
     check(code, "cuStreamQuery", stream, where);
     see_complete(stream, given);
     read_file_reports(g, &stream, where);
-    do_chores(g);
+    run_cleanups(g);
     return true;
 }
 

@@ -14,7 +14,7 @@
 
 namespace heddle::detail::cu {
 
-void do_chores_now(Gpu& g) noexcept {
+void run_cleanups_now(Gpu& g) noexcept {
     constexpr std::size_t at_once = 16;  // each costs a query; hundreds would delay a caller
     if (in_callback || is_forked()) return;
     std::list<Zombie> zombies;
@@ -22,7 +22,7 @@ void do_chores_now(Gpu& g) noexcept {
     std::size_t taken = 0;
     DoomedGraphs doomed;
     {
-        const std::lock_guard lock(g.chores_mutex);
+        const std::lock_guard lock(g.cleanups_mutex);
         const auto last = std::next(
             g.zombies.begin(), static_cast<std::ptrdiff_t>(std::min(at_once, g.zombies.size())));
         zombies.splice(zombies.end(), g.zombies, g.zombies.begin(), last);
@@ -45,11 +45,11 @@ void do_chores_now(Gpu& g) noexcept {
             else report(std::current_exception());
         }
     }
-    const std::lock_guard lock(g.chores_mutex);
+    const std::lock_guard lock(g.cleanups_mutex);
     g.deferred.splice(g.deferred.end(), again);
     g.zombies.splice(g.zombies.end(), zombies);
     g.zombies_in_hand -= taken;
-    note_chores(g);
+    note_cleanups(g);
 }
 
 }  // namespace heddle::detail::cu
