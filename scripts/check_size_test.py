@@ -42,7 +42,7 @@ def words_of(text):
 
 
 def count(texts, excuses=()):
-    """Returns the counts by room, and the unused excuses."""
+    """Returns the counts by folder, and the unused excuses."""
     found, unused = SIZE["count"](texts, list(excuses), words_of)
     return SIZE["counts_of"](found), unused
 
@@ -59,8 +59,8 @@ class CheckSize(unittest.TestCase):
     def test_each_count_finds_its_fault_and_no_other_does(self):
         for kind, (name, text) in FAULTS.items():
             counts, _ = count({name: text})
-            room = str(pathlib.PurePosixPath(name).parent)
-            self.assertEqual(counts, {room: {one: int(one == kind) for one in KINDS}})
+            folder = str(pathlib.PurePosixPath(name).parent)
+            self.assertEqual(counts, {folder: {one: int(one == kind) for one in KINDS}})
 
     def test_every_count_has_a_fault(self):
         self.assertEqual(set(FAULTS), set(KINDS))
