@@ -33,7 +33,7 @@ public:
     void use(Buffer& buffer, int stream) { fill(of(stream), buffer, std::byte{1}); }
     void wait(int waiter, int other) { of(waiter).wait_stream(of(other)); }
     void enter() {}
-    void settle() { synchronize_device(device_); }
+    void finish() { synchronize_device(device_); }
 
 private:
     StreamRef of(int stream) { return streams_[static_cast<std::size_t>(stream)]; }
@@ -59,7 +59,7 @@ public:
     void use(void*, int stream) { work_.use(used_[static_cast<std::size_t>(stream)], stream); }
     void wait(int waiter, int other) { work_.wait(waiter, other); }
     void enter() {}
-    void settle() { work_.settle(); }
+    void finish() { work_.finish(); }
 
 private:
     Arrays work_;
@@ -105,11 +105,11 @@ private:
     void add_pressure() {
         const std::size_t peak = bench::peak_of(bench::training_step());
         ours_[bench::row::pressure] = ours_[bench::row::training];
-        ours_[bench::row::pressure].side.settle = [this] {
-            arrays_->settle();
+        ours_[bench::row::pressure].side.finish = [this] {
+            arrays_->finish();
             trim_pool(device_);
         };
-        for (const auto* side : {&ours_, &theirs_}) side->at(bench::row::pressure).side.settle();
+        for (const auto* side : {&ours_, &theirs_}) side->at(bench::row::pressure).side.finish();
         const auto ballast = bench::leave_free(device_, peak + peak / 20);
         reset_peak_memory_stats(device_);
         bench::cuda_pool_high(device_);

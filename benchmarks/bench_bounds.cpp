@@ -43,7 +43,7 @@ public:
 
 private:
     bench::Side side_of(const std::function<void()>& enqueue) {
-        return {.run = bench::repeat(enqueue), .settle = [this] { s_.synchronize(); }};
+        return {.run = bench::repeat(enqueue), .finish = [this] { s_.synchronize(); }};
     }
     void to_end(const std::string& name, const std::function<void()>& checked,
                 const std::function<void()>& unchecked) {

@@ -63,7 +63,7 @@ public:
 
 private:
     void add(const char* name, Side side, const bench::Batches& batches) {
-        if (!side.settle) side.settle = [device = device_] { synchronize_device(device); };
+        if (!side.finish) side.finish = [device = device_] { synchronize_device(device); };
         const auto peer = peers_.find(name);
         report_.compare(name, device_.name(), side,
                         peer != peers_.end() ? peer->second : bench::Peer{}, batches);
@@ -110,7 +110,7 @@ private:
         };
         add(row::wait_event,
             {.run = repeat([&](int i) { a.wait_event(events[static_cast<std::size_t>(i)]); }),
-             .settle = {},
+             .finish = {},
              .prepare = record_all},
             enqueuing);
         add("wait_event, waited for before", {repeat([&] { a.wait_event(events.back()); })},
@@ -208,11 +208,11 @@ void add_two_devices(bench::Report& report, Device near, Device far, bench::Peer
     const Stream a{near}, b{far}, outer{far}, inner{far};
     const auto add = [&](const char* name, std::function<void(int)> run,
                          const bench::Batches& batches = enqueuing) {
-        const auto settle = [near, far] {
+        const auto finish = [near, far] {
             synchronize_device(far);
             synchronize_device(near);
         };
-        report.compare(name, near.name(), {std::move(run), settle}, peers[name], batches);
+        report.compare(name, near.name(), {std::move(run), finish}, peers[name], batches);
     };
     launch(a, Empty{}, dim(1));  // work that the other stream's wait is for
     add(row::far_wait, [&](int calls) {

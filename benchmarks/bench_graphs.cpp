@@ -103,17 +103,17 @@ void changes(bench::Report& report, Device device) {
 void prepared(bench::Report& report, Device device) {
     const Stream s{device};
     const bench::Batches batches{.calls = 50, .pairs = 400, .seconds = 1.0};
-    const auto settle = [&] { s.synchronize(); };
+    const auto finish = [&] { s.synchronize(); };
     auto ready = prepare(device, Nothing{}, dim(1), 0);
     ready.launch(s);
     report.compare("PreparedLaunch, unchanged", device.name(),
-                   {repeat([&] { ready.launch(s); }), settle}, bench::raw_launch(device), batches);
+                   {repeat([&] { ready.launch(s); }), finish}, bench::raw_launch(device), batches);
     report.compare("PreparedLaunch, another argument every time", device.name(),
                    {repeat([&](int i) {
                         ready.set<0>(i);
                         ready.launch(s);
                     }),
-                    settle},
+                    finish},
                    bench::raw_launch(device), batches);
 }
 
@@ -151,7 +151,7 @@ void batches(bench::Report& report, Device device) {
     const ScopedStream in{s};
     constexpr std::size_t n = 256;
     Array<float> x = zeros<float>(n), y = zeros<float>(n);
-    const auto settle = [&] { s.synchronize(); };
+    const auto finish = [&] { s.synchronize(); };
     for (const int kernels : {10, 100, 1000}) {
         const bench::Batches rounds{.calls = kernels == 10    ? 20
                                              : kernels == 100 ? 4
@@ -173,18 +173,18 @@ void batches(bench::Report& report, Device device) {
                                      : bench::Peer{"heddle, launched one by one",
                                                    {repeat([&] {
                                                         launches();
-                                                        if (to_the_end) settle();
+                                                        if (to_the_end) finish();
                                                     }),
-                                                    settle}};
+                                                    finish}};
                 report.compare("a kernel of " + std::to_string(kernels) + " in a batch, " +
                                    (changed ? "arguments new each time" : "unchanged") +
                                    (to_the_end ? ", run to the end" : ", host time"),
                                device.name(),
                                {repeat([&] {
                                     step.run(launches);
-                                    if (to_the_end) settle();
+                                    if (to_the_end) finish();
                                 }),
-                                settle},
+                                finish},
                                by_hand, rounds, each);
             }
     }

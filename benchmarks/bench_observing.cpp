@@ -131,8 +131,8 @@ private:
     void compare(const std::string& name, const char* how, const std::function<void(int)>& run,
                  Begin begin, End end, const bench::Batches& batches) {
         report_.compare(
-            name + ", " + how, device_.name(), {.run = run, .settle = end, .prepare = begin},
-            {std::string("not ") + how, {.run = run, .settle = [this] { settle(); }}}, batches);
+            name + ", " + how, device_.name(), {.run = run, .finish = end, .prepare = begin},
+            {std::string("not ") + how, {.run = run, .finish = [this] { finish(); }}}, batches);
     }
 
     void compare_loops(const std::string& name, const std::function<void(int)>& told,
@@ -142,7 +142,7 @@ private:
                         batches);
         report_.compare(
             name + ", checked", device_.name(),
-            {.run = told, .settle = [] { check::stop(); }, .prepare = [] { check::start(); }},
+            {.run = told, .finish = [] { check::stop(); }, .prepare = [] { check::start(); }},
             released, batches);
     }
 
@@ -154,10 +154,10 @@ private:
         const auto begin = [&] {
             recording.emplace(options);
             run(10);
-            settle();
+            finish();
         };
         const auto end = [&] {
-            settle();
+            finish();
             recording.reset();
         };
         compare(name, "recorded", run, begin, end, batches);
@@ -168,12 +168,12 @@ private:
                      const bench::Batches& batches) {
         const auto end = [&] {
             end_watch();
-            settle();
+            finish();
         };
         compare(name, "watched", run, [] { watch({.on_signal = false}); }, end, batches);
     }
 
-    void settle() const { synchronize_device(device_); }
+    void finish() const { synchronize_device(device_); }
 
     template <class F> bool can_use_cupti(const F& start) {
         const timeline::Recording recording({.gpu_times = timeline::GpuTimes::cupti});
@@ -188,7 +188,7 @@ private:
         Quiet quiet;
         const auto end = [&] {
             remove_observer(quiet);
-            settle();
+            finish();
         };
         compare(name, "observed", run, [&] { add_observer(quiet, options); }, end, batches);
     }
@@ -199,14 +199,14 @@ private:
         options.limit = 10'000;  // is soon full, so it reuses its memory
         std::optional<timeline::Recording> recording(options);
         run(50'000);
-        settle();
+        finish();
         recording.reset();
         const auto begin = [&] {
             recording.emplace(options);
             run(10);
         };
         const auto end = [&] {
-            settle();
+            finish();
             recording.reset();
         };
         compare(name, "recorded", run, begin, end, batches);
@@ -221,7 +221,7 @@ private:
             first();
         };
         const auto end = [&] {
-            settle();
+            finish();
             check::stop();
         };
         compare(name, "checked", run, begin, end, batches);
@@ -230,7 +230,7 @@ private:
                const bench::Batches& batches) {
         const auto first = [&] {
             run(10);
-            settle();
+            finish();
         };
         check(name, run, first, batches);
     }
@@ -259,7 +259,7 @@ private:
         };
         check("wait_event among 64 streams", repeat([&] { streams[1].wait_event(event); }),
               all_but_one, enqueuing);
-        settle();
+        finish();
     }
 
     bench::Report& report_;

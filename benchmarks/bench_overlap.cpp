@@ -84,7 +84,7 @@ void inputs(bench::Report& report, Device device, bool is_pinned, std::size_t by
     const PipelineOptions options{.depth = 4, .piece = bytes, .in_place = false};
     const auto nothing = [](StreamRef, View<const std::byte>) {};
     Pipeline<std::byte> direct(device, nothing, options), pushed(device, nothing, options);
-    const auto settled = [](Pipeline<std::byte>& pipeline) {
+    const auto finishing = [](Pipeline<std::byte>& pipeline) {
         return [&pipeline] { pipeline.copy_in_stream().synchronize(); };
     };
     const View<const std::byte> piece = source;
@@ -93,12 +93,12 @@ void inputs(bench::Report& report, Device device, bool is_pinned, std::size_t by
     const bench::Unit unit = bench::in_gb_per_s(static_cast<double>(bytes));
     const bench::Side from_where_it_is{[&](int calls) {
         for (int i = 0; i < calls; ++i) direct.submit(piece);
-        settled(direct)();
+        finishing(direct)();
     }};
     report.compare(name, device.name(), from_where_it_is,
                    {"push(): through the slots", {[&](int calls) {
                         for (int i = 0; i < calls; ++i) pushed.push({piece.data(), piece.size()});
-                        settled(pushed)();
+                        finishing(pushed)();
                     }}},
                    batches_of(bytes), unit);
     if (device.is_cuda())

@@ -43,11 +43,11 @@ inline double percentile(std::vector<double> values, double p) {
 inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 
 /// One of the two ways to do the work. Only `run` is timed; it makes `calls` calls. `prepare` runs
-/// before each batch, and `settle` after it. If `settle` waits for the device, the launch queue
+/// before each batch, and `finish` after it. If `finish` waits for the device, the launch queue
 /// (about 1000 entries on a GPU) is never full.
 struct Side {
     std::function<void(int calls)> run;
-    std::function<void()> settle = {};
+    std::function<void()> finish = {};
     std::function<void()> prepare = {};
 };
 
@@ -126,7 +126,7 @@ inline double seconds_of(const Side& side, int calls) {
     const std::int64_t begin = now_ns();
     side.run(calls);
     const std::int64_t end = now_ns();
-    if (side.settle) side.settle();
+    if (side.finish) side.finish();
     return static_cast<double>(end - begin) * 1e-9 / calls;
 }
 

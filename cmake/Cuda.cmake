@@ -45,7 +45,7 @@ if(NOT CMAKE_CUDA_HOST_COMPILER AND NOT DEFINED ENV{CUDAHOSTCXX})
     set(ENV{CUDAHOSTCXX} "${CMAKE_CXX_COMPILER}")
 endif()
 
-# Architectures have to be settled before CMake fills in its own default. Portable means code for
+# Architectures have to be chosen before CMake fills in its own default. Portable means code for
 # sm_80 and sm_90, and PTX of 90 for newer ones.
 set(heddle_portable_architectures "80-real;90")
 set(heddle_gpus_known ON)

@@ -10,7 +10,7 @@ namespace heddle_test {
 inline void check_held(const OrderLog& seen, Gate& gate, StreamRef last, const Strings& order,
                        int line = __builtin_LINE()) {
     INFO("in line " << line);
-    settle(test_device());
+    finish_work(test_device());
     CHECK(seen.seen().empty());
     gate.open();
     last.synchronize();

@@ -132,9 +132,9 @@ bool OrderLog::has(const std::string& what) const {
     return std::find(state_->seen.begin(), state_->seen.end(), what) != state_->seen.end();
 }
 
-void settle(Device device) {
+void finish_work(Device device) {
     for (int i = 0; i < 3; ++i) {
-        Stream last(device, {.priority = device.priorities().least, .name = "settle"});
+        Stream last(device, {.priority = device.priorities().least, .name = "finish_work"});
         launch_host(last, [] {});
         last.synchronize();
     }

@@ -140,7 +140,7 @@ struct Here {
 
 /// Blocks until all work that is able to run on `device` has run. To do so, enqueues less urgent
 /// work, and waits for it.
-void settle(Device device);
+void finish_work(Device device);
 
 /// Returns whether `predicate` becomes true within patience(1 minute). Only use it for conditions
 /// that must become true, never for conditions that must stay false.

@@ -41,7 +41,7 @@ public:
         ok(cudaStreamWaitEvent(of(waiter), event_, 0));
     }
     void enter() { ok(cudaSetDevice(device_)); }
-    void settle() {
+    void finish() {
         enter();
         synchronize_raw_device();
     }
@@ -75,8 +75,8 @@ Peers cuda_pool(heddle::Device device) {
     const auto memory = memory_of(device);
     Peers peers = sides_of(memory, "cudaMallocFromPoolAsync, cudaFreeAsync");
     Peer& pressure = peers[row::pressure] = peers[row::training];
-    pressure.side.settle = [memory] {
-        memory->settle();
+    pressure.side.finish = [memory] {
+        memory->finish();
         memory->trim();
     };
     return peers;

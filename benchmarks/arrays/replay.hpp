@@ -3,7 +3,7 @@
 // A Memory must have a type Buffer and these functions. Streams have numbers from 0 to 7:
 //     Buffer make(std::size_t bytes, int stream);    void free(Buffer& buffer, int stream);
 //     void use(Buffer& buffer, int stream);           void wait(int waiter, int other);
-//     void enter();  once on each thread            void settle();  waits for all streams
+//     void enter();  once on each thread            void finish();  waits for all streams
 //     void trim();  frees unused memory
 #pragma once
 
@@ -122,9 +122,9 @@ inline constexpr const char* pressure = "the training step where memory is 5 % m
 /// Returns the different uses of a Memory, by row name.
 template <class Memory> Peers sides_of(std::shared_ptr<Memory> memory, const std::string& name) {
     Peers sides;
-    const auto settle = [memory] { memory->settle(); };
+    const auto finish = [memory] { memory->finish(); };
     const auto add = [&](const char* of, std::function<void(int)> run) {
-        sides[of] = {name, {std::move(run), settle}};
+        sides[of] = {name, {std::move(run), finish}};
     };
     for (const auto& [of, bytes] : {std::pair{row::same_4k, std::size_t{4} << 10},
                                     {row::same_1m, std::size_t{1} << 20},

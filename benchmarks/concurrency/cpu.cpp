@@ -19,7 +19,7 @@ Peer plain_throughput(const std::shared_ptr<Team>& team, int streams) {
                          for (int i = 0; i < calls; ++i) queue.push([] {});
                      });
                  },
-             .settle =
+             .finish =
                  [=] {
                      for (const auto& queue : *queues) queue->synchronize();
                  }}};

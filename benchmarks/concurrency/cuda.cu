@@ -112,7 +112,7 @@ Peer raw_throughput(heddle::Device device, const std::shared_ptr<Team>& team, in
                          }
                      });
                  },
-             .settle =
+             .finish =
                  [=] {
                      for (const cudaStream_t stream : all->streams)
                          ok(cudaStreamSynchronize(stream));

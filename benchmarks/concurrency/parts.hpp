@@ -23,7 +23,7 @@ Peer raw_fork_join(heddle::Device device, int streams, int kernels, std::uint64_
 Peer raw_dealt(heddle::Device device, int streams, int kernels, std::uint64_t ns);
 
 /// In one call, each thread of the team launches an empty kernel. The threads use `streams` streams
-/// in turn. Side::settle waits for the kernels.
+/// in turn. Side::finish waits for the kernels.
 Peer raw_throughput(heddle::Device device, const std::shared_ptr<Team>& team, int streams);
 /// Like raw_throughput(), but with queues. Each queue has its own thread.
 Peer plain_throughput(const std::shared_ptr<Team>& team, int streams);

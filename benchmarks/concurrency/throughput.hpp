@@ -40,7 +40,7 @@ inline void add_throughput(Report& report, heddle::Device device) {
                                 heddle::launch(stream, Tiny{}, heddle::dim(1));
                         });
                     },
-                .settle = [&] { heddle::synchronize_device(device); }};
+                .finish = [&] { heddle::synchronize_device(device); }};
             // At most 960 launches are pending on one GPU stream, because its queue holds 1024.
             report.compare(
                 name, device.name(), heddle,

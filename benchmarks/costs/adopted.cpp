@@ -26,13 +26,13 @@ void add_adopted_rows(Report& report, Device device) {
     std::vector<float> memory(32);
     float* const data = memory.data();
     const Stream s{device};
-    const std::function<void()> settle = [device] {
+    const std::function<void()> finish = [device] {
         finish_adopted();
         synchronize_device(device);
     };
     const auto add = [&](const char* name, std::function<void(int)> run, const Peer& peer,
                          const Batches& batches) {
-        report.compare(name, device.name(), {std::move(run), settle}, peer, batches);
+        report.compare(name, device.name(), {std::move(run), finish}, peer, batches);
     };
     add(row::adopt_unused, repeat([&] { keep(adopt(device, data, memory.size(), [](float*) {})); }),
         {}, host_only);
@@ -62,7 +62,7 @@ void add_adopted_rows(Report& report, Device device) {
             launch(s, Touch{}, dim(x.size()), x);
         }),
         by_hand, enqueuing);
-    settle();
+    finish();
 }
 
 }  // namespace bench

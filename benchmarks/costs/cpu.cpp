@@ -13,10 +13,10 @@ Peers cpu_peers() {
     // The queue's single thread serves all rows. It stops when the last function that owns the
     // queue is destroyed.
     const auto queue = std::make_shared<PlainQueue>();
-    const auto settle = [queue] { queue->synchronize(); };
+    const auto finish = [queue] { queue->synchronize(); };
     const auto push = repeat([queue] { queue->push([] {}); });
     for (const char* name : {row::launch_empty, row::host_function})
-        peers[name] = {PlainQueue::name, {push, settle}};
+        peers[name] = {PlainQueue::name, {push, finish}};
     // Pushes one function that loops over the indices, as users do, and not one function for each
     // index.
     const auto numbers = std::make_shared<std::vector<float>>(64);
@@ -27,7 +27,7 @@ Peers cpu_peers() {
                                          for (int i = 0; i < 32; ++i) y[i] += a * x[i];
                                      });
                                  }),
-                                 settle}};
+                                 finish}};
     peers[row::launch_five] = {PlainQueue::name,
                                {repeat([queue, numbers, x, y, n = 32, a = 2.0f, b = 3.0] {
                                     queue->push([n, a, b, x, y] {
@@ -35,13 +35,13 @@ Peers cpu_peers() {
                                             if (i < n) y[i] = a * x[i] + static_cast<float>(b);
                                     });
                                 }),
-                                settle}};
+                                finish}};
     peers[row::launch_synchronize] = {PlainQueue::name,
                                       {repeat([queue] {
                                            queue->push([] {});
                                            queue->synchronize();
                                        }),
-                                       settle}};
+                                       finish}};
     const auto buffers = std::make_shared<std::vector<char>>(2 * small_bytes);
     const Side memory_copy{repeat([buffers] {
         std::memcpy(buffers->data(), buffers->data() + small_bytes, small_bytes);

@@ -116,7 +116,7 @@ Peers cuda_peers(Device device) {
         // function.
         peers[name] = {what,
                        {.run = std::move(run),
-                        .settle = [raw, memory, events, device] { synchronize_device_of(device); },
+                        .finish = [raw, memory, events, device] { synchronize_device_of(device); },
                         .prepare = std::move(prepare)}};
     };
 
@@ -230,11 +230,11 @@ void add_global_rows(Report& report, Device device) {
     const auto raw = std::make_shared<Raw>();
     Array<float> x = zeros<float>(s, 32), y = zeros<float>(s, 32);
     const Batches batches{.calls = 100, .pairs = 4000, .seconds = 2.0};
-    const auto settle = [device] { synchronize_device_of(device); };
+    const auto finish = [device] { synchronize_device_of(device); };
     const auto add = [&](const char* name, std::function<void(int)> heddle, const char* what,
                          std::function<void(int)> by_hand) {
-        report.compare(name, device.name(), {std::move(heddle), settle},
-                       {what, {std::move(by_hand), settle}}, batches);
+        report.compare(name, device.name(), {std::move(heddle), finish},
+                       {what, {std::move(by_hand), finish}}, batches);
     };
     const auto by_call = [&] {
         void* arguments[1] = {nullptr};
@@ -287,7 +287,7 @@ void add_native_rows(Report& report, Device device) {
                        [device] { synchronize_device_of(device); }};
     const auto add = [&](const char* name, std::function<void(int)> run, const Peer& peer,
                          const Batches& batches) {
-        report.compare(name, device.name(), {std::move(run), by_hand.settle}, peer, batches);
+        report.compare(name, device.name(), {std::move(run), by_hand.finish}, peer, batches);
     };
     const Batches batches{.calls = 100, .pairs = 4000, .seconds = 2.0};
     add("<<<>>> in with_native", repeat([&] {
@@ -307,7 +307,7 @@ Peers cuda_peers_of_two(Device near, Device far) {
     const auto there = std::make_shared<Raw>();
     ok(cudaSetDevice(near.index()));
     const auto here = std::make_shared<Raw>();
-    const auto settle = [near, far, here, there] {
+    const auto finish = [near, far, here, there] {
         synchronize_device_of(far);
         synchronize_device_of(near);
     };
@@ -319,20 +319,20 @@ Peers cuda_peers_of_two(Device near, Device far) {
                                      wait_by_hand(there->a, here->a, here->of_a);
                                  }
                              },
-                             settle}};
+                             finish}};
     peers[row::far_launch] = {"<<<>>> of an equal kernel",
                               {repeat([=] {
                                    empty_indexed<<<1, 32, 0, there->a>>>(1);
                                    ok(cudaGetLastError());
                                }),
-                               settle}};
+                               finish}};
     peers[row::far_scope] = {"cudaSetDevice, cudaEventRecord, cudaStreamWaitEvent, cudaSetDevice",
                              {repeat([=] {
                                   ok(cudaSetDevice(far.index()));
                                   wait_by_hand(there->b, there->a, there->of_a);
                                   ok(cudaSetDevice(near.index()));
                               }),
-                              settle}};
+                              finish}};
     peers[row::far_scope_both] = {"the same with both waits, by hand",
                                   {repeat([=] {
                                        ok(cudaSetDevice(far.index()));
@@ -340,7 +340,7 @@ Peers cuda_peers_of_two(Device near, Device far) {
                                        wait_by_hand(there->a, there->b, there->of_b);
                                        ok(cudaSetDevice(near.index()));
                                    }),
-                                   settle}};
+                                   finish}};
     return peers;
 }
 

@@ -15,11 +15,11 @@ void add_loan_rows(Report& report, Device device) {
         heddle::detail::OpenLoan loan{heddle::detail::record_of(b), "lend", {}};
         if (heddle::detail::begin_lend(loan, {})) heddle::detail::end_lend(loan, {});
     };
-    const auto settle = [device] { synchronize_device(device); };
-    report.compare("begin_lend and end_lend", device.name(), {repeat(lend), settle}, {}, host_only);
+    const auto finish = [device] { synchronize_device(device); };
+    report.compare("begin_lend and end_lend", device.name(), {repeat(lend), finish}, {}, host_only);
     a.wait_stream(b);
     report.compare("wait_stream, elided, for a stream that was lent", device.name(),
-                   {repeat([&] { a.wait_stream(b); }), settle}, {}, host_only);
+                   {repeat([&] { a.wait_stream(b); }), finish}, {}, host_only);
 }
 
 }  // namespace bench

@@ -152,7 +152,7 @@ Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end) {
     ok(cudaStreamCreateWithFlags(&data->stream, cudaStreamNonBlocking));
     ok(cudaMalloc(&data->memory, 2 * n * sizeof(float)));
     ok(cudaMemset(data->memory, 0, 2 * n * sizeof(float)));
-    const auto settle = [=] { ok(cudaStreamSynchronize(data->stream)); };
+    const auto finish = [=] { ok(cudaStreamSynchronize(data->stream)); };
     return {"as many kernel launches",
             {repeat([=] {
                  for (int i = 0; i < kernels; ++i) {
@@ -160,9 +160,9 @@ Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end) {
                                                                2.0f, i);
                      ok(cudaGetLastError());
                  }
-                 if (to_the_end) settle();
+                 if (to_the_end) finish();
              }),
-             settle}};
+             finish}};
 }
 
 Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent, bool in_graph) {

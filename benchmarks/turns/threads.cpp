@@ -58,7 +58,7 @@ private:
 Side side_of(const std::function<Busy*()>& make) {
     const std::shared_ptr<Busy> busy(make());
     return {.run = repeat([busy] { busy->request(); }),
-            .settle = [busy] { busy->end(); },
+            .finish = [busy] { busy->end(); },
             .prepare = [busy] { busy->begin(); }};
 }
 

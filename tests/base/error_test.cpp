@@ -126,7 +126,7 @@ TEST_CASE("a report hook gets an object of the class that belongs to the code, w
     // A worker reports the failure after it has released the stream. Other work may run before the
     // report.
     CHECK(eventually([&] {
-        settle(test_device());
+        finish_work(test_device());
         return is_reported.load();
     }));
     set_report_hook(before);

@@ -75,7 +75,7 @@ TEST_CASE("by data: the host waits for the task that has made an array", "[by_da
     // Opens the gate once the host waits. A host that did not wait would read too early. On a GPU,
     // the wait is a part of the copy, so no observer is notified of it.
     std::thread opener([&, begun = host.begun] {
-        if (test_device().is_cuda()) settle(test_device());
+        if (test_device().is_cuda()) finish_work(test_device());
         else (void)begun.wait();
         gate.open();
     });

@@ -141,7 +141,7 @@ TEST_CASE("by data: an address within an array that a kernel holds counts as its
     order.task({writes(y), writes(z)}, [&](StreamRef s) { CHECK(s != held); });
     launch(order, AddAtAddresses{x.data() + 1, y.data(), n - 1}, dim(n), View<const int>(z));
     launch_host(order, [seen] { seen.add("y"); }, reads(y));
-    settle(test_device());
+    finish_work(test_device());
     CHECK(seen.seen().empty());
     gate.open();
     CHECK(to_host(order, y)[0] == 3);

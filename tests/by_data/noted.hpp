@@ -46,7 +46,7 @@ struct Noted {
     bool sees_only(const Strings& notes) const {
         (void)eventually(
             [&] { return std::ranges::all_of(notes, [&](auto& one) { return seen.has(one); }); });
-        settle(test_device());
+        finish_work(test_device());
         return seen.seen().size() == notes.size();
     }
     bool has_seen_nothing() const { return sees_only({}); }

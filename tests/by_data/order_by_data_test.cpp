@@ -153,7 +153,7 @@ TEST_CASE("by data: work outside on the same array is waited for, each time agai
             launch_host(outside, [seen = on.seen] { seen.add("outside"); }, writes(x));
             if (round == 1) on.note("inside", reads(x));
             else on.note("inside", writes(x));
-            settle(test_device());
+            finish_work(test_device());
             CHECK(on.seen.seen().size() == static_cast<std::size_t>(2 * round));
             gate.open();
             on.order.synchronize();
@@ -177,7 +177,7 @@ TEST_CASE("by data: each stream waits for work outside, not only the first one t
     launch_host(outside, [seen = on.seen] { seen.add("outside"); }, writes(x));
     on.note("one", writes(y), reads(x));
     on.note("two", writes(z), reads(x));
-    settle(test_device());
+    finish_work(test_device());
     CHECK(on.seen.seen().size() == 2);
     gate.open();
     on.order.synchronize();
@@ -201,7 +201,7 @@ TEST_CASE("by data: many streams that use an array outside are all waited for", 
                 reads(x));
         }
         on.note("inside", writes(x));
-        settle(test_device());
+        finish_work(test_device());
         CHECK(on.seen.seen().size() == static_cast<std::size_t>(9 * round));
         gate.open();
         on.order.synchronize();

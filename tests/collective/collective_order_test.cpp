@@ -62,7 +62,7 @@ TEST_CASE(
                         launch_host(t.streams[i], [flag = reached[i]] { flag.set(); });
                         if (kind != Kind::broadcast || i == t.root) fill(t.streams[i], t.a[i], 99);
                     }
-                    for (const Device d : devices) settle(d);
+                    for (const Device d : devices) finish_work(d);
                     INFO(name(kind)
                          << " of " << count << ", rank " << held << " held, access " << access);
                     for (std::size_t i = 0; i < t.n; ++i)
@@ -93,7 +93,7 @@ TEST_CASE("a rank's arrays are its own again only when those who read them have"
         gate.hold(t.streams[reader]);
         t.run(group);
         launch_host(t.streams[read], [free] { free.set(); });
-        for (const Device d : devices) settle(d);
+        for (const Device d : devices) finish_work(d);
         INFO(name(kind));
         CHECK_FALSE(free.is_set());
         gate.open();
@@ -123,7 +123,7 @@ TEST_CASE("a barrier lets nobody pass before all have come", "[multi][collective
     group.barrier(streams);
     for (std::size_t i = 0; i < devices.size(); ++i)
         launch_host(streams[i], [flag = passed[i]] { flag.set(); });
-    for (const Device d : devices) settle(d);
+    for (const Device d : devices) finish_work(d);
     for (const Flag& flag : passed) CHECK_FALSE(flag.is_set());
     gate.open();
     synchronize_all(streams);

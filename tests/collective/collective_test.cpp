@@ -166,7 +166,7 @@ TEST_CASE(
         launch_host(mine.back(), [reached] { reached.set(); });
         while (!in.empty()) in.pop_back();
     }
-    for (const Device d : devices) settle(d);
+    for (const Device d : devices) finish_work(d);
     CHECK_FALSE(reached.is_set());
     gate.open();
     const int n = static_cast<int>(devices.size());

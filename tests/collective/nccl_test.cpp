@@ -147,7 +147,7 @@ TEST_CASE("a group with NCCL waits for every rank that contributes", "[multi][co
     DrainedGate gate(t.streams[0]);
     t.run(group);
     launch_host(t.streams[1], [reached] { reached.set(); });
-    settle(devices[0]);
+    finish_work(devices[0]);
     CHECK_FALSE(reached.is_set());
     gate.open();
     CHECK(t.is_right());

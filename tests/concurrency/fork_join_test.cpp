@@ -61,7 +61,7 @@ TEST_CASE("the base waits for every branch, whichever is last") {
         });
         seen.note(base, "after");
         REQUIRE(eventually([&] { return seen.seen().size() == 3; }));
-        settle(test_device());
+        finish_work(test_device());
         CHECK_FALSE(seen.has("after"));
         gate.open();
         base.synchronize();
@@ -152,12 +152,12 @@ TEST_CASE(
                 },
                 {.streams = 2});
     seen.note(base, "after");
-    settle(test_device());
+    finish_work(test_device());
     CHECK(seen.seen().empty());
     before.open();
     REQUIRE(eventually(
         [&] { return seen.seen().size() == 5; }));  // the fifth call is held, and no other call
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(seen.has("after"));
     last.open();
     base.synchronize();
@@ -244,7 +244,7 @@ TEST_CASE(
     CHECK_FALSE(called);
     seen.note(base, "after");
     REQUIRE(eventually([&] { return seen.has("second"); }));
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(seen.has("after"));
     gate.open();
     base.synchronize();
@@ -414,13 +414,13 @@ TEST_CASE("a branch on each device comes after the base, and the base after all 
             seen.note(s, "branch");
         });
         seen.note(base, "after");
-        for (const Device device : all) settle(device);
+        for (const Device device : all) finish_work(device);
         CHECK(seen.seen().size() == seen_before);
         before.open();
         CHECK(eventually([&] {
             return seen.seen().size() == seen_before + all.size();
         }));  // "base", and the notes of all branches but the slow one
-        for (const Device device : all) settle(device);
+        for (const Device device : all) finish_work(device);
         CHECK(seen.seen().back() == "branch");
         in_branch.open();
         base.synchronize();

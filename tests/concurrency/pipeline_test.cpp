@@ -220,7 +220,7 @@ TEST_CASE(
                                 {.depth = 2, .piece = 8});
     fill_piece(pipeline, 1);
     CHECK(current_stream() == outside);
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(pipeline.is_ready());
     gate.open();
     const auto result = pipeline.pop();
@@ -238,7 +238,7 @@ TEST_CASE("a reader gets ahead of held work by as many pieces as there are slots
     std::thread opener([&] {
         full.wait();  // all slots are in use and no work is complete: the reader blocks
                       // now or soon
-        settle(test_device());
+        finish_work(test_device());
         opened.set();
         gate.open();
     });
@@ -600,7 +600,7 @@ TEST_CASE("a slot can be filled by another stream") {
     gate.hold(reader);
     read(1);
     read(2);
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(pipeline.is_ready());
     gate.open();
     for (const int expected : {3, 5}) {
@@ -665,7 +665,7 @@ TEST_CASE("the result at hand stays as it is while the next pieces are under way
         CHECK(pipeline.is_full());
         const auto result = pipeline.pop();
         REQUIRE(result);
-        settle(test_device());
+        finish_work(test_device());
         CHECK(std::count(result->begin(), result->end(), 2 * i + 1) == 8);
         CHECK_FALSE(pipeline.is_full());
     }

@@ -267,7 +267,7 @@ TEST_CASE(
     graph.launch(s);
     node.call([&] { seen.add("second"); });
     graph.launch(s);
-    settle(gpu());
+    finish_work(gpu());
     CHECK(seen.seen().empty());
     gate.open();
     s.synchronize();

@@ -167,7 +167,7 @@ TEST_CASE("a graph that was made anew waits for its launches on a stream that is
     }
     set.with(x, element(2));
     graph.launch(s);
-    settle(gpu());
+    finish_work(gpu());
     CHECK_FALSE(s.is_complete());
     gate.open();
     CHECK(to_host(s, x) == std::vector<Element>(50, element(2)));

@@ -535,7 +535,7 @@ TEST_CASE("what a branch or a lease should have written is cleared as of a strea
                 CAPTURE(enqueue == +branch, clear == +clear_stream, moment == Moment::later);
                 Arrays arrays;
                 const Failed failed(moment, End::stays, {"", enqueue}, arrays);
-                settle(test_device());  // a busy stream would pass its failure on
+                finish_work(test_device());  // a busy stream would pass its failure on
                 clear(*failed.stream);
                 CHECK(to_host(arrays.x) == after(moment));
             }
@@ -563,7 +563,7 @@ TEST_CASE("a branch whose failure has been cleared leaves none when its stream e
     if (clears_device) (void)clear_errors(test_device());
     else CHECK(base.clear_error() != nullptr);
     trim_pool(test_device(), 0);  // ends that stream
-    settle(test_device());
+    finish_work(test_device());
     CHECK(answer(questions[0], arrays) == "none");
 }
 
@@ -608,7 +608,7 @@ TEST_CASE("a stream that is destroyed with a failure leaves it, whatever was cle
     CHECK_THROWS_AS(other.synchronize(), WorkFailed);
     other.clear_error();
     failed.stream.reset();
-    settle(test_device());
+    finish_work(test_device());
     CHECK(answer(questions[0], arrays) == "first");
 }
 
@@ -625,7 +625,7 @@ TEST_CASE("clear_errors() of a device clears no failure that comes to it later")
         here.wait_stream(there);
         fill(here, arrays.x, 1);
     }
-    settle(test_device());
+    finish_work(test_device());
     CHECK(answer(questions[0], arrays) == "first");
 }
 
@@ -635,7 +635,7 @@ TEST_CASE("an array that a failed stream only read is as it was once the stream 
     Arrays arrays;
     const Call reads_from{"", [](StreamRef s, Arrays& a) { copy(s, a.x, a.from); }};
     { const Failed failed(Moment::before, End::is_destroyed, reads_from, arrays); }
-    settle(test_device());
+    finish_work(test_device());
     CHECK(to_host(arrays.from) == Ints(size, 1));
     CHECK(answer(questions[0], arrays) == "first");
 }

@@ -402,7 +402,7 @@ TEST_CASE("launches of a graph stay one after the other when a body was updated 
     graph.launch(a);
     graph.update(twice);
     graph.launch(b);
-    settle(test_device());
+    finish_work(test_device());
     gate.open();
     a.synchronize();
     b.synchronize();

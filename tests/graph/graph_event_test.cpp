@@ -95,7 +95,7 @@ TEST_CASE("an event is destroyed while a graph that waits for it is under way") 
     graph.launch(s);
     graph.reset();
     mark.reset();
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(ran);
     gate.open();
     s.synchronize();
@@ -159,7 +159,7 @@ TEST_CASE("a graph that waits for an event waits for its newest record, also whe
     waits.launch(waiter);
     older.open();
     cpu.synchronize();
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(waiter.is_complete());
     newer.open();
     waiter.synchronize();

@@ -64,7 +64,7 @@ TEST_CASE("a graph comes in its stream's order, and what comes after it waits fo
     before.hold(s);
     graph.launch(s);
     seen.note(s, "after");
-    settle(test_device());
+    finish_work(test_device());
     CHECK(seen.seen().empty());
     before.open();
     s.synchronize();

@@ -240,7 +240,7 @@ TEST_CASE("a programmatic event holds its dependents until its kernel has come t
     launch_dependent(b, started, TakeOver{}, dim(100), std::as_const(x), y);
     Flag ran;
     launch_host(b, [ran] { ran.set(); });
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(ran.is_set());
     gate.open();
     CHECK(to_host(b, y) == Ints(100, 7));

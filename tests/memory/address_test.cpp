@@ -87,7 +87,7 @@ TEST_CASE("an address of pinned memory is read and written in stream order") {
     CHECK(q[n - 1] == 7);
 }
 
-TEST_CASE("an address within a pageable array is settled before the host reads it") {
+TEST_CASE("the users of a pageable array are waited for before the host reads an address in it") {
     DrainedGate gate;
     const Stream writer(cpu_device()), s(test_device());
     Array<int> host = pageable<int>(n), x = zeros<int>(s, n);

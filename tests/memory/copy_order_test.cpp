@@ -88,7 +88,7 @@ TEST_CASE("a copy between devices comes after what the source's stream was given
     gate.hold(a);
     launch(a, Add{}, dim(1000), x, 5);
     copy(y, x);
-    settle(b.device());
+    finish_work(b.device());
     gate.open();
     CHECK(to_host(b, y) == std::vector<int>(1000, 5));
 }
@@ -104,8 +104,8 @@ TEST_CASE("a copy between devices comes after what the destination's stream was 
     gate.hold(b);
     copy(b, before, y);
     copy(y, x);
-    settle(a.device());
-    settle(b.device());
+    finish_work(a.device());
+    finish_work(b.device());
     gate.open();
     CHECK(to_host(b, before) == std::vector<int>(1000, 0));
     CHECK(to_host(b, y) == std::vector<int>(1000, 1));
@@ -123,7 +123,7 @@ TEST_CASE("what both devices' streams are given after a copy comes after it", "[
     copy(y, x);
     fill(a, x, 9);  // would overwrite the source too early, without a wait
     launch(b, Add{}, dim(1000), y, 10);
-    settle(a.device());
+    finish_work(a.device());
     gate.open();
     CHECK(to_host(b, y) == std::vector<int>(1000, 11));
     CHECK(to_host(a, x) == std::vector<int>(1000, 9));

@@ -108,7 +108,7 @@ TEST_CASE("a copy to pinned memory happens in stream order, not at the call") {
     s.synchronize();
     gate.hold(s);
     copy(s, destination, x);
-    settle(test_device());
+    finish_work(test_device());
     CHECK(destination.view()[0] == 1);
     CHECK(destination.view()[999] == 1);
     gate.open();

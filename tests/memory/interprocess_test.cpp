@@ -159,7 +159,7 @@ TEST_CASE("child: orders two imports by data", "[.child]") {
     launch_host(order, [seen] { seen.add("again"); }, reads(import_array<int>(given())));
     launch_host(order, [seen] { seen.add("other"); }, reads(other));
     CHECK(eventually([&] { return seen.has("other"); }));
-    settle(test_device());
+    finish_work(test_device());
     CHECK(seen.seen() == Strings{"other"});
     gate.open();
     CHECK(to_host(order, y) == Ints(20, 7));
@@ -317,7 +317,7 @@ TEST_CASE("child: waits for a shared event", "[.child]") {
     CHECK(filled.device() == test_device());
     s.wait_event(filled);
     launch(s, Add{}, dim(10'000), x, 3);
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(s.is_complete());
     CHECK_FALSE(filled.is_complete());
     std::ofstream(std::getenv("HEDDLE_TEST_FILE")) << "looked";
@@ -451,7 +451,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
         records.launch(s);
         CHECK_FALSE(event.is_complete());
         waits.launch(other);
-        settle(test_device());
+        finish_work(test_device());
         CHECK_FALSE(other.is_complete());
         gate.open();
         CHECK(to_host(other, x) == Ints(100, 1));
@@ -469,7 +469,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
         Gate gate(s);
         records.launch(s);
         waits.launch(other);
-        settle(test_device());
+        finish_work(test_device());
         CHECK_FALSE(other.is_complete());
         gate.open();
         event.synchronize();
@@ -501,7 +501,7 @@ TEST_CASE("a wait for a shared event means the record that was newest when it wa
     second.wait_event(event);
     gate_a.open();
     first.synchronize();
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(second.is_complete());
     CHECK_FALSE(event.is_complete());
     gate_b.open();
@@ -564,7 +564,7 @@ TEST_CASE("child: waits for a record and a newer one", "[.child]") {
     CHECK(eventually([&] { return access(file, F_OK) != 0; }));
     second.wait_event(event);
     second.synchronize();
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(first.is_complete());
     std::ofstream(file) << "looked";
     first.synchronize();
@@ -598,7 +598,7 @@ TEST_CASE("a shared event can be recorded again and again while its records are 
     const int records = test_device().is_cuda() ? 200 : 5000;
     for (int i = 0; i < records; ++i) event.record(s);
     waiter.wait_event(event);
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(waiter.is_complete());
     gate.open();
     waiter.synchronize();
@@ -629,7 +629,7 @@ TEST_CASE("a shared event can be recorded on one stream again and again by graph
     }
     waiter.wait_event(event);
     seen.note(waiter, "waited");
-    settle(test_device());
+    finish_work(test_device());
     CHECK(seen.seen().empty());
     CHECK_FALSE(event.is_complete());
     gate.open();
@@ -675,7 +675,7 @@ TEST_CASE("a graph whose launch fails leaves a shared event as it was") {
     CHECK(unsupported == 1100);
     const Stream waiter(test_device());
     waiter.wait_event(event);
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(waiter.is_complete());
     gate.open();
     waiter.synchronize();

@@ -251,7 +251,7 @@ TEST_CASE("a base of fork_join comes after what a branch waited for, though that
         fork_join([&] { current_stream().wait_stream(x); });
         seen.note(bases.back(), "base");
     }
-    settle(cpu_device());
+    finish_work(cpu_device());
     CHECK(seen.seen().empty());
     gate.open();
     for (const Stream& base : bases) base.synchronize();
@@ -611,7 +611,7 @@ TEST_CASE("a stream that reads an array and later writes it is one user of it") 
         copy(reader, y, x);
     }
     reader.synchronize();
-    settle(test_device());  // frees the slot of the maker
+    finish_work(test_device());  // frees the slot of the maker
     fill(reader, x, 1);
     const detail::Users users(*detail::Access::block(x));
     CHECK(std::ranges::count_if(users.all(), [&](const detail::StreamUse& use) {

@@ -222,16 +222,16 @@ private:
         const GraphNode node = find(slot.graph, s.node);
         const std::vector<heddle::NodeInfo> all = slot.graph.nodes();
         const auto now = std::ranges::find(all, node.name(), &heddle::NodeInfo::name);
-        const bool is_settled = program_.device.is_cuda() && slot.graph.is_instantiated() &&
-                                now->priority != s.spec.priority;
+        const bool is_fixed = program_.device.is_cuda() && slot.graph.is_instantiated() &&
+                              now->priority != s.spec.priority;
         try {
             builder_.prioritise(node, s.node, s.spec.priority);
             at(slot.state, s.node).priority = s.spec.priority;
         } catch (const Error& error) {
-            if (is_settled && error.code() == ErrorCode::unsupported) return;
+            if (is_fixed && error.code() == ErrorCode::unsupported) return;
             throw;
         }
-        if (is_settled) throw Wrong("a priority of a graph that is instantiated is not refused");
+        if (is_fixed) throw Wrong("a priority of a graph that is instantiated is not refused");
     }
 
     const Program& program_;

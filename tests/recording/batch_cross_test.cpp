@@ -58,7 +58,7 @@ TEST_CASE("a batch's first stream waits for the other kind of device", "[cross]"
             }
             CHECK(batch.last().graphs == 2);
             CHECK(eventually([&] { return seen.has("before"); }));
-            settle(kinds.here);
+            finish_work(kinds.here);
             CHECK(seen.seen() == Strings{"before"});
             gate.open();
             first.synchronize();

@@ -22,7 +22,7 @@ TEST_CASE("a batch sends its work when it is left, and not before") {
     {
         const ScopedBatch in(step);
         launch_host([ran] { ran.set(); });
-        settle(test_device());
+        finish_work(test_device());
         CHECK_FALSE(ran.is_set());
     }
     here.stream.synchronize();
@@ -507,7 +507,7 @@ TEST_CASE("a graph with memory of its own that a batch sends waits for who used 
         graph.launch();
         launch_host([ran] { ran.set(); });
     });
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(ran.is_set());
     gate.open();
     here.stream.synchronize();

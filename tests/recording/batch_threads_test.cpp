@@ -241,7 +241,7 @@ TEST_CASE("a batch with a closure larger than its memory's pieces runs with the 
 }
 
 TEST_CASE(
-    "a stream in a record that was settled for a batch does not overtake its own earlier work") {
+    "a stream in a record that was ordered before a batch does not overtake its own earlier work") {
     const Drained drained;
     const Stream origin(test_device());
     Batch step = recorded();

@@ -101,7 +101,7 @@ TEST_CASE("a batch leaves a stream alone to which another thread is about to enq
     stop.go.set();
     second.join();
     origin.synchronize();
-    settle(cpu_device());
+    finish_work(cpu_device());
     CHECK(seen.seen() == Strings{"origin"});  // both operations of `side` wait for the gate
     gate.open();
     side.synchronize();
@@ -159,7 +159,7 @@ TEST_CASE("a wait that a thread has not yet enqueued holds what that thread laun
         second.join();
     }
     origin.synchronize();
-    settle(cpu_device());
+    finish_work(cpu_device());
     CHECK(seen.seen() == Strings{"recorded"});
     gate.open();
     side.synchronize();

@@ -62,7 +62,7 @@ TEST_CASE("events of each kind of device are waited on from the other", "[cross]
     const Event second = cuda.record_event();
     last.wait_event(second);
     seen.note(last, "last");
-    settle(cpu_device());
+    finish_work(cpu_device());
     CHECK(seen.seen().empty());
     gate.open();
     last.synchronize();

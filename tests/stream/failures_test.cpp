@@ -264,7 +264,7 @@ TEST_CASE(
             poison(a, "from a");
             b.wait_stream(a);
         }
-        settle(test_device());
+        finish_work(test_device());
         CHECK(told.reports.count() == 0);
     }
     CHECK(told.causes() == Strings{"from a"});
@@ -296,7 +296,7 @@ TEST_CASE("a failure waits with the report hook for an event that can still tell
             launch_host(s, [] { throw Boom("boom"); });
             event = s.record_event();
         }
-        settle(test_device());
+        finish_work(test_device());
         CHECK(told.reports.count() == 0);
         CHECK_THROWS_AS(event->synchronize(), WorkFailed);
     }

@@ -65,7 +65,7 @@ TEST_CASE("a wait that another thread is in the middle of covers what the stream
         a.wait_stream(b);
     }
     seen.note(a, "a");
-    settle(cpu_device());
+    finish_work(cpu_device());
     CHECK(seen.seen().empty());
     gate.open();
     a.synchronize();

@@ -46,7 +46,7 @@ TEST_CASE("who waits after a loan waits for the work enqueued in it") {
     }));
     a.wait_stream(b);
     seen.note(a, "a");
-    settle(cpu_device());
+    finish_work(cpu_device());
     CHECK(seen.seen().empty());
     gate.open();
     a.synchronize();
@@ -72,7 +72,7 @@ TEST_CASE("a wait inside a loan is never elided, and covers no later work of the
     CHECK(waits_of([&] { c.wait_stream(b); }) == inserted);
     seen.note(c, "c");
     CHECK(eventually([&] { return seen.has("first"); }));  // another worker may run it
-    settle(cpu_device());
+    finish_work(cpu_device());
     CHECK(seen.seen() == Strings{"first"});
     gate.open();
     c.synchronize();

@@ -19,8 +19,8 @@ TEST_CASE("streams of two devices wait for each other", "[multi]") {
     const Event event = b.record_event();
     c.wait_event(event);
     seen.note(c, "c");
-    settle(test_devices()[0]);
-    settle(test_devices()[1]);
+    finish_work(test_devices()[0]);
+    finish_work(test_devices()[1]);
     CHECK(seen.seen().empty());
     gate.open();
     c.synchronize();
@@ -57,7 +57,7 @@ TEST_CASE("a stream scope of another device waits on the stream it replaces ther
     }
     CHECK(current_device() == test_devices()[0]);
     CHECK(current_stream(test_devices()[1]) == before);
-    settle(test_devices()[1]);
+    finish_work(test_devices()[1]);
     CHECK(seen.seen().empty());
     there.open();
     b.synchronize();  // would block if it waited for a

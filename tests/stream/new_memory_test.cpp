@@ -58,7 +58,7 @@ TEST_CASE("a wait for a stream with new memory is one for what that memory is st
     Array<int> x = empty<int>(b, n);
     CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
     launch(a, Set{}, dim(n), x, 3);
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(a.is_complete());
     gate.open();
     CHECK(to_host(a, x) == Ints(n, 3));

@@ -47,7 +47,7 @@ TEST_CASE("later work on a poisoned stream is dropped, silently and counted") {
     CHECK(counted.stats().dropped == 4);
     CHECK(counted.stats().launches == 0);
     const Stream other(test_device());
-    settle(test_device());
+    finish_work(test_device());
     CHECK(to_host(other, x) == std::vector<int>(10, 1));
     CHECK(seen.seen().empty());
 }
@@ -281,7 +281,7 @@ TEST_CASE(
         const ScopedStream in{s};
         seen.note(current_stream(), "dropped");
     }
-    settle(test_device());
+    finish_work(test_device());
     CHECK(seen.seen().empty());
     CHECK(reports.count() == 0);
 }

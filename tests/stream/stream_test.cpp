@@ -173,7 +173,7 @@ TEST_CASE("a stream runs what it is given in order") {
         expected.push_back(std::to_string(i));
         seen.note(s, expected.back());
     }
-    settle(test_device());
+    finish_work(test_device());
     CHECK(seen.seen().empty());
     gate.open();
     s.synchronize();

@@ -95,7 +95,7 @@ class Tab {
     frame() {
         return this.run(`new Promise((done) => {
             const look = () => {
-                if (heddle.state().isSettled) done();
+                if (heddle.state().isIdle) done();
                 else requestAnimationFrame(look);
             };
             requestAnimationFrame(() => requestAnimationFrame(look));

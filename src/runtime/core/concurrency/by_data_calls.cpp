@@ -144,7 +144,7 @@ void copy_ordered(OrderState& order, const char* call, const Operand& to, const 
     if (!from_host) order.use(from, false);
     StreamRecord& stream =
         order.start(where, stream_for_copy(order.streams(), to.space, from.space));
-    copy_settled(stream, to, from, where);
+    copy_after_users(stream, to, from, where);
     order.end();
 }
 

@@ -139,10 +139,10 @@ void copy_between(StreamRecord& stream, const Operand& to, const Operand& from,
         // The host itself reads or writes pageable memory during the call, so it first waits for
         // the users of that memory.
         if (from_host && users == PageableUsers::wait_for) {
-            settle(from.owner, where);
+            block_until_unused(from.owner, where);
             if (from.owner != nullptr) throw_failure_of(*from.owner);
         }
-        if (to_host && users == PageableUsers::wait_for) settle(to.owner, where);
+        if (to_host && users == PageableUsers::wait_for) block_until_unused(to.owner, where);
         std::optional<BlockedSpan> blocked;
         if (to_host)
             blocked.emplace("copy", stream, BlockedSpan::For::own, WaitReason::copy, where);
@@ -167,8 +167,8 @@ void copy_between(StreamRecord& stream, const Operand& to, const Operand& from,
 
 }  // namespace
 
-void copy_settled(StreamRecord& stream, const Operand& to, const Operand& from,
-                  const SourceLocation& where) {
+void copy_after_users(StreamRecord& stream, const Operand& to, const Operand& from,
+                      const SourceLocation& where) {
     copy_between(stream, to, from, where, PageableUsers::are_done);
 }
 

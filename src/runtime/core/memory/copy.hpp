@@ -21,7 +21,7 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
 bool check_fill(const Region& to, const SourceLocation& where);
 /// Copies on `stream`. The regions must be results of located() and must have been checked. Does
 /// not wait for users of pageable sides: the host must already be allowed to access them.
-void copy_settled(StreamRecord& stream, const Operand& to, const Operand& from,
-                  const SourceLocation& where);
+void copy_after_users(StreamRecord& stream, const Operand& to, const Operand& from,
+                      const SourceLocation& where);
 
 }  // namespace heddle::detail

@@ -92,7 +92,7 @@ dlpack::Kind kind_of(const Block& block) {
 
 void order(const StreamRef* consumer, Block& block, const SourceLocation& where) {
     if (consumer == nullptr) {
-        settle(&block, where);
+        block_until_unused(&block, where);
         throw_failure_of(block);
         return;
     }

@@ -84,7 +84,7 @@ void Loan::end(Where where) try {
         lent.block->alive.store(false, std::memory_order_release);
         bool is_unused = false;
         try {
-            detail::settle(lent.block, where);
+            detail::block_until_unused(lent.block, where);
             is_unused = true;
         } catch (...) {
             if (detail::is_want_of_memory()) {  // the block stays, for the next call

@@ -365,7 +365,7 @@ bool used_on_cpu(const Block* block) {
                                [](const StreamUse& use) { return use.stream->device.is_cpu(); });
 }
 
-void settle(const Block* block, const SourceLocation& where) {
+void block_until_unused(const Block* block, const SourceLocation& where) {
     if (block == nullptr) return;
     const Users users(*block);
     for (const StreamUse& use : users.all()) {

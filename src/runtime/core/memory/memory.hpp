@@ -48,7 +48,8 @@ void notify_order_of(StreamRecord& stream, StreamRecord& first,
 /// Makes later work of the stream inherit the failure, as if the stream had waited for the failed
 /// work. Has no effect if the failure is null.
 void take_over(StreamRecord& stream, const Failure& failure, const SourceLocation& where);
-/// Throws the failure of a user of the block, if any user has failed. Call it after settle().
+/// Throws the failure of a user of the block, if any user has failed. Call it after
+/// block_until_unused().
 void throw_failure_of(const Block& block);
 /// Frees a block without owners after all work of its users. Never blocks. If an open batch may
 /// have recorded work on the block, that batch keeps the block and frees it later. `sent` is null,
@@ -60,6 +61,6 @@ bool used_on_cpu(const Block* block);
 /// Blocks the host until all work that any user of the block has enqueued so far is complete. Call
 /// it before the host reads or writes the memory. `block` may be null. Flushes batches that record
 /// a user. Throws UsageError if it would have to wait in a host function.
-void settle(const Block* block, const SourceLocation& where);
+void block_until_unused(const Block* block, const SourceLocation& where);
 
 }  // namespace heddle::detail

@@ -112,33 +112,33 @@ bool BatchRecorder::is_clean(StreamRecord& stream) noexcept {
 
 /// Returns whether the stream's submissions, up to the passed count, are ordered before all further
 /// work of the batch's first stream. If these submissions can still fail, `past` identifies them.
-bool BatchRecorder::is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
-                               const SourceLocation& where) {
+bool BatchRecorder::is_ordered_before(StreamRecord& stream, std::uint64_t given,
+                                      StreamPart::Past& past, const SourceLocation& where) {
     if (given == 0) return true;
     past.outcome = stream.fallible_outcome();
     past.submissions = given;
     const std::uint64_t origin_id = origin()->id.load(std::memory_order_relaxed);
     {
         const std::lock_guard life(stream.life);
-        if (stream.settled_at == given) past.reached = stream.settled;
-        if (stream.settled_by == origin_id && stream.settled_at == given) return true;
+        if (stream.ordered_up_to == given) past.reached = stream.ordered_end;
+        if (stream.ordered_before == origin_id && stream.ordered_up_to == given) return true;
     }
     if (!origin()->waited.covers(stream.id.load(std::memory_order_relaxed), given) &&
         !stream.backend->is_complete(stream, where))
         return false;
-    note_settled(stream, given, past.reached);
+    note_ordered(stream, given, past.reached);
     return true;
 }
 
 /// Records that the stream's submissions, up to the passed count, are ordered before all further
 /// work of the batch's first stream.
-void BatchRecorder::note_settled(StreamRecord& stream, std::uint64_t given,
+void BatchRecorder::note_ordered(StreamRecord& stream, std::uint64_t given,
                                  CompletionRef reached) noexcept {
     {
         const std::lock_guard life(stream.life);
-        stream.settled_at = given;
-        stream.settled_by = origin()->id.load(std::memory_order_relaxed);
-        std::swap(stream.settled, reached);
+        stream.ordered_up_to = given;
+        stream.ordered_before = origin()->id.load(std::memory_order_relaxed);
+        std::swap(stream.ordered_end, reached);
     }
     if (reached) garbage.pasts.push_back({nullptr, 0, std::move(reached)});
 }
@@ -208,7 +208,7 @@ bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
     garbage.reserve(1);
     StreamPart::Past past;
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
-    if (!is_settled(stream, given, past, where)) return false;
+    if (!is_ordered_before(stream, given, past, where)) return false;
     Point at = point;
     if (given != 0) merge(at.begins, {static_cast<std::uint32_t>(participants.size())});
     if (!attach(stream, std::move(at), nullptr, where)) return false;
@@ -269,7 +269,7 @@ void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const Str
         one.past.outcome = stream.fallible_outcome();
         one.past.submissions = one.given;
     }
-    note_settled(stream, one.given, one.past.reached);
+    note_ordered(stream, one.given, one.past.reached);
     if (is_observed())
         notify_wait(stream, {.name = "wait_stream", .other = &origin, .reason = WaitReason::batch},
                     where);

@@ -44,13 +44,13 @@ struct alignas(64) StreamRecord : FallibleStream {
     std::atomic<Recorder*> outermost{nullptr};
     /// Index among the recorder's participants; guarded by the recorder's lock.
     std::size_t participant = 0;
-    /// All of this stream's work up to submission `settled_at` is ordered before further work on
-    /// the stream with id `settled_by`. Guarded by `life`.
-    std::uint64_t settled_at = 0;
-    std::uint64_t settled_by = 0;
+    /// All of this stream's work up to submission `ordered_up_to` is ordered before further work on
+    /// the stream with id `ordered_before`. Guarded by `life`.
+    std::uint64_t ordered_up_to = 0;
+    std::uint64_t ordered_before = 0;
     /// CPU: completes when a batch's graph has done its work for the stream, if submission
-    /// `settled_at` waits for that work. Guarded by `life`.
-    CompletionRef settled;
+    /// `ordered_up_to` waits for that work. Guarded by `life`.
+    CompletionRef ordered_end;
 
     /// Number of Stream objects that own this record: more than one if a native handle was wrapped
     /// again. close_stream() closes the stream when the last owner drops it. Starts at 1.

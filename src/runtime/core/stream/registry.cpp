@@ -108,7 +108,7 @@ StreamRecord& new_stream_record(Device device) {
     {
         // Under this lock, threads that still refer to the old stream see that the id has changed.
         const std::lock_guard life(record.life);
-        record.settled_by = 0;
+        record.ordered_before = 0;
         record.owns_native = true;
         record.owners.store(1);
         const std::uint64_t id = registry.next_id.fetch_add(1);
@@ -163,10 +163,10 @@ void close_stream(StreamRecord& stream) noexcept {
 
 void recycle_stream(StreamRecord& stream) noexcept {
     stream.set(stream_flag::ended);
-    CompletionRef settled;  // may hold a failure, which must be destroyed without the lock
+    CompletionRef ordered_end;  // may hold a failure, which must be destroyed without the lock
     {
         const std::lock_guard lock(stream.life);
-        settled = std::move(stream.settled);
+        ordered_end = std::move(stream.ordered_end);
     }
     // Holders of the old outcome keep it. If there is no memory for a new outcome, the record is
     // not reused.

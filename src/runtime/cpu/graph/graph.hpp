@@ -164,7 +164,7 @@ private:
     struct Ready : Tasks {
         Subrange subrange{};  ///< set by take(), consumed by run_next()
         bool leave = false;   ///< whether this thread should leave the run for other work
-        // Published by settle():
+        // Published by publish():
         std::size_t finished = 0;
         std::uint32_t successor = 0;
         /// The number of arrivals at `successor`, a task with many predecessors, that are not
@@ -253,7 +253,7 @@ private:
     /// Notes that one predecessor of `task` is done.
     void arrive(std::uint32_t task, Ready& ready) noexcept;
     void arrive(Ready& ready) noexcept;  ///< publishes the arrivals counted in `ready`
-    void settle(Ready& ready) noexcept;
+    void publish(Ready& ready) noexcept;
     /// Returns whether this thread has more work. If not, publishes everything that it has
     /// finished.
     bool has_more(Ready& ready) noexcept;

@@ -112,7 +112,7 @@ bool GraphRun::join() noexcept {
 bool GraphRun::has_more(Ready& ready) noexcept {
     const auto has_some = [&] { return ready.size != 0 || ready.subrange.wide != nullptr; };
     if (has_some()) return true;
-    settle(ready);
+    publish(ready);
     return has_some() || take(ready);
 }
 
@@ -136,14 +136,14 @@ void GraphRun::run_next(Ready& ready) noexcept {
 }
 
 void GraphRun::leave(Ready& ready) noexcept {
-    settle(ready);
+    publish(ready);
     share(ready, 0);
     ask_for_help();
 }
 
 /// Publishes the tasks that this thread has finished. One step for all of them costs less than one
 /// for each, because all threads write to the same cache lines.
-void GraphRun::settle(Ready& ready) noexcept {
+void GraphRun::publish(Ready& ready) noexcept {
     arrive(ready);
     const std::size_t finished = std::exchange(ready.finished, 0);
     if (finished == 0 || left_.fetch_sub(finished, std::memory_order_acq_rel) != finished) return;

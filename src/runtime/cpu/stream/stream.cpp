@@ -79,10 +79,10 @@ Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const Sou
     }
     if (idle != nullptr) idle->advance();
     wait_for(*done);
-    CompletionRef settled;  // of a batch that failed; destroyed without holding the lock
+    CompletionRef ordered_end;  // of a batch that failed; destroyed without holding the lock
     {
         const std::lock_guard lock(stream.life);
-        settled = std::move(stream.settled);
+        ordered_end = std::move(stream.ordered_end);
     }
     return done->failure();
 }

@@ -146,7 +146,7 @@ function pageState() {
         range: {from: view.from, to: view.to, begin: view.begin, end: view.end},
         isCritical: page.isCritical, tab: page.tab, theme: page.themeName(),
         firstPaint: page.firstPaint, lastFrame: page.lastFrame, looked: drawn.looked,
-        atFirst: page.atFirst, isSettled: page.isFilled && !page.isFrameDue,
+        atFirst: page.atFirst, isIdle: page.isFilled && !page.isFrameDue,
     };
 }
 
