@@ -66,7 +66,7 @@ void host_copies(bench::Report& report, Device device, bool is_pinned,
     for (const std::size_t bytes : all) {
         const std::size_t count = bytes / sizeof(float);
         const View<float> there = on_device.view().first(count), here = host.view().first(count);
-        const std::string tail = std::string(memory) + ", " + size_text(bytes);
+        const std::string suffix = std::string(memory) + ", " + size_text(bytes);
         const auto add = [&](const std::string& name, View<float> to, View<float> from,
                              Direction direction) {
             if (!report.wants(name)) return;
@@ -77,8 +77,8 @@ void host_copies(bench::Report& report, Device device, bool is_pinned,
             report.compare(name, device.name(), copies(s, to, from), peer, batches_of(bytes),
                            bench::in_gb_per_s(static_cast<double>(bytes)));
         };
-        add("host to device, " + tail, there, here, Direction::to_device);
-        add("device to host, " + tail, here, there, Direction::to_host);
+        add("host to device, " + suffix, there, here, Direction::to_device);
+        add("device to host, " + suffix, here, there, Direction::to_host);
     }
 }
 
@@ -93,7 +93,7 @@ void vector_copies(bench::Report& report, Device device, const std::vector<std::
     for (const std::size_t bytes : all) {
         const std::size_t count = bytes / sizeof(float);
         const View<float> there = on_device.view().first(count), here(host.data(), count);
-        const std::string tail = "std::vector, " + size_text(bytes);
+        const std::string suffix = "std::vector, " + size_text(bytes);
         const auto add = [&](const std::string& name, View<float> to, View<float> from,
                              Direction direction) {
             if (!report.wants(name)) return;
@@ -104,8 +104,8 @@ void vector_copies(bench::Report& report, Device device, const std::vector<std::
             report.compare(name, device.name(), copies(s, to, from), peer, batches_of(bytes),
                            bench::in_gb_per_s(static_cast<double>(bytes)));
         };
-        add("host to device, " + tail, there, here, Direction::to_device);
-        add("device to host, " + tail, here, there, Direction::to_host);
+        add("host to device, " + suffix, there, here, Direction::to_device);
+        add("device to host, " + suffix, here, there, Direction::to_host);
     }
 }
 

@@ -88,14 +88,14 @@ void measure(bench::Report& report, Device first) {
         Data data(devices, bytes);
         const bool small = bytes <= (256 << 10);
         for (const Named& c : all_collectives) {
-            const std::string tail = std::string(c.name) + ", " + size_text(bytes);
+            const std::string suffix = std::string(c.name) + ", " + size_text(bytes);
             const bench::Batches batches{
                 .calls = small ? 50 : 4, .pairs = 50, .seconds = 0.5, .quick_calls = 2};
-            report.compare(tail, on, to_the_end(ours, data, c.run),
+            report.compare(suffix, on, to_the_end(ours, data, c.run),
                            {peer, to_the_end(theirs, data, c.run)}, batches,
                            small ? bench::in_us : bench::in_gb_per_s(static_cast<double>(bytes)));
             if (bytes == 4 << 10)
-                report.compare(tail + ", on the host", on, on_the_host(ours, data, c.run),
+                report.compare(suffix + ", on the host", on, on_the_host(ours, data, c.run),
                                {peer, on_the_host(theirs, data, c.run)}, batches, bench::in_us);
         }
     }

@@ -182,11 +182,11 @@ void round_trips(bench::Report& report, Device device) {
         launch_host(far, [counter] { counter->fetch_add(1, std::memory_order_relaxed); });
         near.wait_stream(far);
     };
-    const std::string tail = ": kernel, wait, host function on " + far.device().name() + ", wait";
+    const std::string suffix = ": kernel, wait, host function on " + far.device().name() + ", wait";
     const bench::Batches batches{.calls = 50, .pairs = 100, .seconds = 2.0};
-    const std::string chained = "round trip in a chain" + tail,
-                      alone = "one round trip, run to the end" + tail,
-                      host = "host cost of a round trip" + tail;
+    const std::string chained = "round trip in a chain" + suffix,
+                      alone = "one round trip, run to the end" + suffix,
+                      host = "host cost of a round trip" + suffix;
     const bench::Peer raw = bench::raw_round_trips(device);
     report.compare(chained, device.name(), {[&](int calls) {
                        for (int i = 0; i < calls; ++i) hop();

@@ -38,12 +38,12 @@ void stages(bench::Report& report, Device device, const bench::StageSizes& sizes
     const auto slowest = by_itself.slowest();
     bench::Overlapped overlapped(device, sizes);
     const bench::Unit unit = bench::in_gb_per_s(static_cast<double>(sizes.bytes));
-    const std::string tail = "work of " + work + ", " + size_text(sizes.bytes) + ", depth " +
-                             std::to_string(sizes.depth);
-    report.compare("beside the slowest stage, " + tail, device.name(), overlapped.side(),
+    const std::string suffix = "work of " + work + ", " + size_text(sizes.bytes) + ", depth " +
+                               std::to_string(sizes.depth);
+    report.compare("beside the slowest stage, " + suffix, device.name(), overlapped.side(),
                    {bench::Stages::names[slowest.stage], by_itself.alone(slowest.stage)},
                    batches_of(sizes.bytes), unit);
-    report.compare("beside one after the other, " + tail, device.name(), overlapped.side(),
+    report.compare("beside one after the other, " + suffix, device.name(), overlapped.side(),
                    {"the same stages, serial", by_itself.serial()}, batches_of(sizes.bytes), unit);
 }
 

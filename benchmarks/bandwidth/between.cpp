@@ -70,13 +70,13 @@ void add_copies_between(Report& report, DeviceKind kind) {
     if (all.size() < 2) return;
     const std::size_t megabytes = report.quick() ? 1 : kind == DeviceKind::cuda ? 256 : 64;
     const std::size_t bytes = megabytes << 20;
-    const std::string tail = ", " + std::to_string(megabytes) + " MB";
+    const std::string suffix = ", " + std::to_string(megabytes) + " MB";
     const auto one_way = [](Device a, Device b) { return "from " + a.name() + " to " + b.name(); };
 
     // Measured first, before any row enables access.
     if (kind == DeviceKind::cuda)
-        add(report, one_way(all[0], all[1]) + tail + ", without access", {{all[0], all[1]}}, bytes,
-            false);
+        add(report, one_way(all[0], all[1]) + suffix + ", without access", {{all[0], all[1]}},
+            bytes, false);
     std::vector<std::unique_ptr<ScopedPoolAccess>> access;
     report.attempt("pool access", [&] {
         for (std::size_t i = 0; i < all.size(); ++i)
@@ -86,16 +86,16 @@ void add_copies_between(Report& report, DeviceKind kind) {
     });
     for (const Device from : all)
         for (const Device to : all)
-            if (from != to) add(report, one_way(from, to) + tail, {{from, to}}, bytes, true);
+            if (from != to) add(report, one_way(from, to) + suffix, {{from, to}}, bytes, true);
     for (std::size_t i = 0; i < all.size(); ++i)
         for (std::size_t k = i + 1; k < all.size(); ++k)
-            add(report, one_way(all[i], all[k]) + " and back at once" + tail + " each",
+            add(report, one_way(all[i], all[k]) + " and back at once" + suffix + " each",
                 {{all[i], all[k]}, {all[k], all[i]}}, bytes, true);
     if (all.size() < 3) return;
     std::vector<std::pair<Device, Device>> ring;
     for (std::size_t i = 0; i < all.size(); ++i)
         ring.emplace_back(all[i], all[(i + 1) % all.size()]);
-    add(report, "around a ring of " + std::to_string(all.size()) + tail + " each", ring, bytes,
+    add(report, "around a ring of " + std::to_string(all.size()) + suffix + " each", ring, bytes,
         true);
 }
 

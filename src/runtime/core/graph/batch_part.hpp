@@ -30,7 +30,7 @@ struct StreamPart {
     StreamRecord* stream = nullptr;  ///< null if the stream has left the batch
     /// The stream's further work must follow these nodes, and the earlier work of the parts with
     /// the indices `begins`.
-    std::span<const std::uint32_t> tail;
+    std::span<const std::uint32_t> last_ops;
     std::span<const std::uint32_t> begins;
     const Past* past = nullptr;
     /// Set by the launch. Identifies the work on the first part's stream that precedes this part's

@@ -18,8 +18,8 @@ public:
     virtual void launch(StreamRecord& stream, const SourceLocation& where) = 0;
     /// Enqueues a batch's graph on the stream of the first part. Further work of all parts is
     /// ordered after the graph. If a node fails, some parts fail, too: on CPUs, the parts whose
-    /// tail is ordered after the node; on CUDA, all parts connected with the node. If the call
-    /// throws, nothing has been enqueued.
+    /// last operations are ordered after the node; on CUDA, all parts connected with the node. If
+    /// the call throws, nothing has been enqueued.
     virtual void launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
                               std::span<PartMark> marks, const SourceLocation& where) = 0;
     /// Applies the node's current work and enabled flag to the executable, for later launches. If

@@ -163,7 +163,7 @@ void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where
 /// work, it must receive the work's failure, and waits for its device must cover the work.
 void BatchRecorder::leave(StreamRecord& stream) noexcept {
     const bool is_origin = stream.participant == 0;
-    if (is_origin || !participant(stream).at.tail.empty()) {
+    if (is_origin || !participant(stream).at.last_ops.empty()) {
         try {
             flush({});
         } catch (...) {
@@ -192,7 +192,7 @@ void BatchRecorder::leave_when_sent(StreamRecord& stream) noexcept {
     Participant& one = participant(stream);
     const auto own = static_cast<std::uint32_t>(stream.participant);
     const bool has_unsent =
-        !one.at.tail.empty() ||
+        !one.at.last_ops.empty() ||
         std::ranges::any_of(one.at.begins, [own](auto i) { return i != own; }) || one.at.allocated;
     if (stream.participant == 0 || has_unsent) one.leaves = true;
     else detach(one);
@@ -237,7 +237,7 @@ void BatchRecorder::complete_tape(const SourceLocation& where) {
     for (Mark& mark : marks) {
         if (mark.op >= 0) mark.node = static_cast<std::uint32_t>(mark.op);
         if (mark.event == nullptr || mark.op >= 0) continue;
-        mark.node = tape->add(NodeKind::record_event, mark.event->device, mark.at.tail, {});
+        mark.node = tape->add(NodeKind::record_event, mark.event->device, mark.at.last_ops, {});
         tape->set_event(mark.node, mark.event);
         for (const std::uint32_t part : mark.at.begins) begins.push_back({mark.node, part});
     }
@@ -261,7 +261,7 @@ void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const Str
     StreamRecord &stream = *one.stream, &origin = *first.stream;
     // If this part is ordered after everything in the first part, the stream need not wait for the
     // first stream again.
-    if (std::ranges::includes(part.tail, first.tail) &&
+    if (std::ranges::includes(part.last_ops, first.last_ops) &&
         std::ranges::includes(part.begins, first.begins))
         stream.waited.note(origin.id.load(std::memory_order_relaxed), part.first_given);
     one.past.reached = std::move(part.after);
@@ -298,7 +298,7 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
         one.given = one.stream->submissions.load(std::memory_order_acquire);
         garbage.pasts.push_back(std::exchange(one.past, {}));
         if (i != 0) note_part_sent(one, parts_[i], parts_[0], where);
-        one.at.tail.clear();
+        one.at.last_ops.clear();
         one.at.allocated = false;
         one.at.begins.assign(1, static_cast<std::uint32_t>(i));  // cannot fail: it has capacity
         if (i == 0 || (!one.leaves && is_recordable(*one.stream))) continue;
@@ -358,7 +358,7 @@ void BatchRecorder::launch(StreamRecord& first, const SourceLocation& where) {
         Participant& one = participants[i];
         one.at.begins.reserve(1);
         parts_[i].stream = i == 0 || takes_part(one) ? one.stream : nullptr;
-        parts_[i].tail = one.at.tail;
+        parts_[i].last_ops = one.at.last_ops;
         parts_[i].begins = one.at.begins;
         parts_[i].past = &one.past;
     }

@@ -47,7 +47,7 @@ std::string CaptureRecorder::unjoined(const std::vector<bool>& reached) const {
     for (std::size_t i = 1; i < participants.size(); ++i) {
         const Participant& one = participants[i];
         const bool joined =
-            std::ranges::all_of(one.at.tail, [&](std::uint32_t op) { return reached[op]; });
+            std::ranges::all_of(one.at.last_ops, [&](std::uint32_t op) { return reached[op]; });
         if (!joined) names += formatted("{}'{}'", names.empty() ? "" : ", ", one.name);
     }
     return names;
@@ -69,7 +69,7 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
         // With `join`, the check is skipped, and no edges are needed. A launch is complete when all
         // nodes are, so it includes streams that were not joined.
         if (const std::string names =
-                join ? "" : unjoined(reached_from(*tape, participants[0].at.tail));
+                join ? "" : unjoined(reached_from(*tape, participants[0].at.last_ops));
             !names.empty())
             usage_error(
                 {"capture", where, device},
@@ -167,7 +167,7 @@ void CaptureRecorder::wait_inside(StreamRecord& waiter, StreamRecord*, const Poi
 
 Block* CaptureRecorder::take_spare(StreamRecord& stream, std::size_t bytes) {
     if (spares_.empty()) return nullptr;
-    const std::vector<bool> before = reached_from(*tape, participant(stream).at.tail);
+    const std::vector<bool> before = reached_from(*tape, participant(stream).at.last_ops);
     for (auto spare = spares_.begin(); spare != spares_.end(); ++spare) {
         if (spare->block->device != stream.device || spare->block->bytes < bytes ||
             spare->block->bytes / 2 > bytes)
@@ -210,7 +210,7 @@ void CaptureRecorder::offer(Block& block) {
     for (const Declared& one : declared_) {
         if (one.block != &block) continue;
         if (one.participant == everywhere) return;
-        merge(spare.after, participants[one.participant].at.tail);
+        merge(spare.after, participants[one.participant].at.last_ops);
     }
     spares_.push_back(std::move(spare));
 }

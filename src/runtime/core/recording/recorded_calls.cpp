@@ -29,7 +29,7 @@ Recorder::Point point_of(const Recorder::Mark& mark) {
 /// that wait.
 std::int64_t primary_of(const Recorder::Participant& one, const LaunchOptions& options) {
     if (options.dependence == Dependence::on_event) return one.primary;
-    const bool alone = one.at.tail.size() == 1 && one.at.tail.front() == one.own;
+    const bool alone = one.at.last_ops.size() == 1 && one.at.last_ops.front() == one.own;
     return options.dependence == Dependence::on_stream && alone ? one.own : -1;
 }
 }  // namespace
@@ -107,12 +107,12 @@ namespace {
 /// memory.
 void add_graph_node(Recorder& r, StreamRecord& stream, const std::shared_ptr<NodeData>& node,
                     const std::vector<GraphData*>& graphs, const SourceLocation& where) {
-    std::vector<std::uint32_t> tail = r.participant(stream).at.tail;
+    std::vector<std::uint32_t> last_ops = r.participant(stream).at.last_ops;
     for (GraphData* graph : graphs) {
         if (!graph->blocks_known) find_blocks(*graph);
-        for (const Block* block : graph->owned) merge(tail, r.tape->users_of(*block));
+        for (const Block* block : graph->owned) merge(last_ops, r.tape->users_of(*block));
     }
-    r.participant(stream).at.tail = std::move(tail);
+    r.participant(stream).at.last_ops = std::move(last_ops);
     r.add(stream, node->kind, where, [&](std::uint32_t) {
         for (const GraphData* graph : graphs)
             for (Block* block : graph->blocks) r.use(stream, *block, true);
@@ -222,8 +222,8 @@ bool record_event_point(EventState& event, StreamRecord& stream, bool external,
 bool record_primary(StreamRecord& waiter, EventState& event) {
     const Recorded r(waiter);
     const Recorder::Mark* const mark = r ? r->mark_of(event) : nullptr;
-    if (mark == nullptr || mark->op >= 0 || mark->at.tail.size() != 1) return false;
-    r->participant(waiter).primary = mark->at.tail.front();
+    if (mark == nullptr || mark->op >= 0 || mark->at.last_ops.size() != 1) return false;
+    r->participant(waiter).primary = mark->at.last_ops.front();
     return true;
 }
 

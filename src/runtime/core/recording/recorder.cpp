@@ -22,10 +22,10 @@ std::atomic<std::uint64_t> next_recording{std::uint64_t{1}
 
 // Participants ------------------------------------------------------------------------------------
 
-void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more) {
+void merge(std::vector<std::uint32_t>& last_ops, const std::vector<std::uint32_t>& more) {
     for (const std::uint32_t one : more)
-        if (std::ranges::find(tail, one) == tail.end()) tail.push_back(one);
-    std::ranges::sort(tail);
+        if (std::ranges::find(last_ops, one) == last_ops.end()) last_ops.push_back(one);
+    std::ranges::sort(last_ops);
 }
 
 std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends) {

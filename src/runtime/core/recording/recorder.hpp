@@ -53,7 +53,7 @@ class Recorder {
 public:
     /// A point in the recording. A waiter must be ordered after the work that the point includes.
     struct Point {
-        std::vector<std::uint32_t> tail;  ///< indices of the operations that the work ends with
+        std::vector<std::uint32_t> last_ops;  ///< indices of the operations that the work ends with
         /// For batches: indices of participants. Their work from before the tape is included, too.
         std::vector<std::uint32_t> begins;
         /// For batches: true if the point includes allocations on the first stream.
@@ -246,11 +246,11 @@ private:
 inline constexpr std::uint32_t not_recordable =
     stream_flag::slow_order & ~(stream_flag::fallible | stream_flag::recording);
 
-/// Adds the indices `more` to `tail`. `tail` stays sorted and without duplicates.
-void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more);
+/// Adds the indices `more` to `last_ops`. `last_ops` stays sorted and without duplicates.
+void merge(std::vector<std::uint32_t>& last_ops, const std::vector<std::uint32_t>& more);
 inline void merge(Recorder::Point& at, const Recorder::Point& more) {
     Recorder::Point merged = at;
-    merge(merged.tail, more.tail);
+    merge(merged.last_ops, more.last_ops);
     merge(merged.begins, more.begins);
     merged.allocated |= more.allocated;
     at = std::move(merged);
@@ -296,15 +296,15 @@ template <class F>
 std::uint32_t Recorder::add(StreamRecord& stream, NodeKind kind, const SourceLocation& where,
                             F&& fill_in) {
     Participant& one = participant(stream);
-    one.at.tail.reserve(1);
+    one.at.last_ops.reserve(1);
     const Tape::Position before = tape->position();
     const std::size_t begun = begins.size();
     try {
-        const std::uint32_t op = tape->add(kind, stream.device, one.at.tail, where);
+        const std::uint32_t op = tape->add(kind, stream.device, one.at.last_ops, where);
         if (is_capture()) tape->set_participant(static_cast<std::uint32_t>(stream.participant));
         for (const std::uint32_t part : one.at.begins) begins.push_back({op, part});
         fill_in(op);
-        one.at.tail.assign(1, op);
+        one.at.last_ops.assign(1, op);
         one.at.begins.clear();
         one.at.allocated = false;
         one.own = op;

@@ -64,7 +64,7 @@ Failure GraphRun::first_failure(const Part& part) noexcept {
     for (const std::uint32_t one : part.begins)
         if (Failure before = past_failure(one)) return before;
     std::uint32_t first = 0;
-    for (const std::uint32_t task : part.tail) {
+    for (const std::uint32_t task : part.last_ops) {
         const std::uint32_t cause = states_[task].cause.load(std::memory_order_relaxed);
         if (cause != 0 && (first == 0 || cause < first)) first = cause;
     }

@@ -183,7 +183,7 @@ private:
 
     /// A stream's part of a batch.
     struct Part {
-        std::vector<std::uint32_t> tail, begins;
+        std::vector<std::uint32_t> last_ops, begins;
         StreamPart::Past past;
         CompletionRef after;
     };

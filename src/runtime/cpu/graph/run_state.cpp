@@ -68,7 +68,7 @@ void GraphRun::note_facts() noexcept {
 void GraphRun::set_parts(std::span<const StreamPart> parts, std::span<const PartBegin> begins) {
     parts_.reserve(parts.size());
     for (const StreamPart& one : parts)
-        parts_.push_back({{one.tail.begin(), one.tail.end()},
+        parts_.push_back({{one.last_ops.begin(), one.last_ops.end()},
                           {one.begins.begin(), one.begins.end()},
                           *one.past,
                           one.after});

@@ -74,7 +74,7 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
                 parts[i].first_given = given;
             }
             if (outcomes.empty()) continue;
-            for (const std::uint32_t node : parts[i].tail)
+            for (const std::uint32_t node : parts[i].last_ops)
                 stream->depend_on(outcomes[native_.nodes[node].component], outcome_work);
             for (const std::uint32_t one : parts[i].begins)
                 if (one != i && pasts[one].outcome != nullptr)
