@@ -63,7 +63,7 @@ std::chrono::milliseconds patience(std::chrono::milliseconds usual) {
 // The empty host function makes the keeper submit its work.
 Gate::Gate()
     : opened_(detail::make_completion()), keeper_(cpu_device(), {.priority = 0, .name = "gate"}) {
-    detail::cpu_backend().await(detail::record_of(keeper_), opened_, Where());
+    detail::cpu_backend().wait_completion(detail::record_of(keeper_), opened_, Where());
     launch_host(keeper_, [] {});
     event_.emplace(keeper_.record_event());
 }

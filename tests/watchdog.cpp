@@ -29,7 +29,7 @@ unsigned limit_s() {
 
 /// Waits until workers have released completed work. Otherwise, the next test would receive errors
 /// of that work.
-void await_workers() {
+void wait_for_workers() {
     static bool is_stuck = false;  // true after a test has failed
     heddle::detail::cpu::Executor* const workers = heddle::detail::cpu::executor_if_made();
     if (workers != nullptr && !is_stuck)
@@ -64,7 +64,7 @@ class Watchdog final : public ListenerBase {
 public:
     using ListenerBase::ListenerBase;
     void testCaseStarting(const Catch::TestCaseInfo& test) override {
-        await_workers();
+        wait_for_workers();
         std::strncpy(running, test.name.c_str(), sizeof running - 1);
         static void* one[1];
         // The first backtrace() loads a library, which a signal handler must not do.

@@ -56,7 +56,7 @@ DigestPipeline::DigestPipeline(const DigestOptions& options)
         readers_.push_back(Stream(cpu_, {.name = "reader " + std::to_string(i)}));
 }
 
-DigestPipeline::~DigestPipeline() { await_readers(); }
+DigestPipeline::~DigestPipeline() { wait_for_readers(); }
 
 DigestResult DigestPipeline::digest(const InputFile& file, const Progress& progress) {
     using Clock = std::chrono::steady_clock;
@@ -78,7 +78,7 @@ DigestResult DigestPipeline::digest(const InputFile& file, const Progress& progr
         try {
             root = run(streamed);
         } catch (...) {
-            await_readers();
+            wait_for_readers();
             pipeline_.reset();  // waits for the chunks in flight
             run_ = nullptr;
             throw;
@@ -105,7 +105,7 @@ Sha256Digest DigestPipeline::run(Run& run) {
         record_event(finishing_.end);
         copy(pipeline_->work_stream(), root_, run.tree.root());
     }
-    await_all();
+    wait_for_all();
     run_ = nullptr;
     run.busy.hashing += finishing_.seconds();
     Sha256Digest root;
@@ -178,7 +178,7 @@ void DigestPipeline::chunk_done() {
 }
 
 /// Waits for all chunks. Also makes the pipeline call chunk_done() for them.
-void DigestPipeline::await_all() {
+void DigestPipeline::wait_for_all() {
     pipeline_->work_stream().synchronize();
     pipeline_->acquire();
     pipeline_->submit(0);
@@ -234,11 +234,11 @@ void DigestPipeline::make_pipeline(const InputFile& file) {
         std::ranges::fill(pipeline_->acquire().first(sha256_block_bytes), std::uint8_t{0});
         pipeline_->submit(sha256_block_bytes);
     }
-    await_all();
+    wait_for_all();
 }
 
 /// Waits until all reads have completed or failed.
-void DigestPipeline::await_readers() noexcept {
+void DigestPipeline::wait_for_readers() noexcept {
     const auto wait_for = [](StreamRef stream) {
         try {
             stream.synchronize();

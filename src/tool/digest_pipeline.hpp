@@ -115,10 +115,10 @@ private:
     void read(const InputFile& file, const Chunk& chunk, std::span<std::uint8_t> to);
     void hash(View<const std::uint8_t> blocks);
     void chunk_done();
-    void await_all();
+    void wait_for_all();
     void end_stage(StreamRef stream) const;
     void check_stop() const;
-    void await_readers() noexcept;
+    void wait_for_readers() noexcept;
 
     DigestOptions options_;
     Device cpu_;  ///< the device whose streams read files

@@ -154,7 +154,8 @@ private:
     }
     std::optional<Line> memory_op(Program::StreamName s, const std::string& verb,
                                   const std::string& what) {
-        if (verb == "awaits") return program_.after_users(s, memory(what));  // x: the users of x
+        if (verb == "waits_users")
+            return program_.after_users(s, memory(what));  // x: the users of x
         if (verb == "declares") return program_.used_on(s, memory(what));
         if (verb == "frees") return program_.free(s, memory(what));
         if (verb != "allocates" && verb != "reuses") return std::nullopt;

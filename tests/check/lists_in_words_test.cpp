@@ -68,11 +68,12 @@ const Case cases[] = {
     {"host_overwrites_pinned_source_of_a_copy_in_flight", "a copies pinned x; host writes pinned",
      "host_write_after_read 1 2"},
     {"what comes after a memory's users comes after all known ones",
-     "a writes x; b waits a; b reads x; c awaits x; c writes x; a writes y; host awaits y; b "
+     "a writes x; b waits a; b reads x; c waits_users x; c writes x; a writes y; host waits_users "
+     "y; b "
      "writes y",
      ""},
     {"users that heddle does not know are not waited for",
-     "a allocates x; b waits a; a writes x*; b awaits x; b writes x", "write_after_write 3 5"},
+     "a allocates x; b waits a; a writes x*; b waits_users x; b writes x", "write_after_write 3 5"},
     {"pageable_destination_read_before_the_copy_is_waited_for",
      "a copies y2 destination; host reads destination", "host_read_after_write 1 2"},
     {"managed_memory_after_synchronize",
@@ -133,7 +134,7 @@ const Case cases[] = {
     {"an elided wait that was needed for a third stream's work is a fault",
      "b writes y1; c waits b; a writes y2; b waits a; c elides b", "elision_fault 0 5"},
     {"waits for users of memory say nothing about other work",
-     "a writes x; b waits a; b awaits x; c elides b", "elision_fault 0 4"},
+     "a writes x; b waits a; b waits_users x; c elides b", "elision_fault 0 4"},
     {"an elided wait may say more than the thread knew",
      "a writes y1; b waits a; thread 1: a writes y2; thread 0: b elides a", ""},
     {"three_streams_two_write_one_waits_for_the_other_only", "a writes x; c waits b; c writes x",

@@ -28,7 +28,7 @@ public:
             streams_.emplace_back(cpu_device());
             held_.emplace_back(streams_.back());
         }
-        for (const Held& one : held_) one.await();
+        for (const Held& one : held_) one.wait();
     }
 
 private:
@@ -289,7 +289,7 @@ TEST_CASE("a stream is at rest while it has nothing to do", "[watch]") {
     CHECK(rests(s));
     {
         const Held held(s);
-        held.await();
+        held.wait();
         CHECK(!rests(s));
     }
     s.synchronize();
@@ -346,7 +346,7 @@ TEST_CASE("a stream that still wakes others is not at its next wait", "[watch]")
     REQUIRE(first->add(waker));
     {
         const Held held(s);
-        held.await();
+        held.wait();
         queue_of(s).push_signal(first, false);
         queue_of(s).push_wait(second, SourceLocation{"held.cpp", 3});
     }

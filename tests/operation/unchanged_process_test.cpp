@@ -226,7 +226,7 @@ TEST_CASE("child: files", "[.child]") {
     if (!report.empty()) {
         const Stream s = named("stuck");
         const Held held(s);
-        held.await();
+        held.wait();
         const std::string file = report + "/report-" + std::to_string(getpid()) + ".txt";
         CHECK(eventually([&] { return std::filesystem::exists(file); }));
     }

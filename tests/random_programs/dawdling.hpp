@@ -51,9 +51,10 @@ public:
         dawdle();
         CpuBackend::wait_stream(waiter, other, where);
     }
-    void await(Record& waiter, heddle::detail::CompletionRef done, const Place& where) override {
+    void wait_completion(Record& waiter, heddle::detail::CompletionRef done,
+                         const Place& where) override {
         dawdle();
-        CpuBackend::await(waiter, std::move(done), where);
+        CpuBackend::wait_completion(waiter, std::move(done), where);
     }
     void wait_use(Record& waiter, const heddle::detail::StreamUse& use,
                   const Place& where) override {

@@ -137,7 +137,7 @@ TEST_CASE("a wait that a thread has not yet enqueued holds what that thread laun
     const Event event = other.record_event();
     const StopPoint stop;
     const Flag waits;
-    backend.in_await = [&] { stop.stop(); };
+    backend.in_wait_completion = [&] { stop.stop(); };
     std::thread second([&] {
         side.wait_event(event);
         waits.set();

@@ -18,7 +18,7 @@ namespace heddle_test {
 class HoldingBackend : public detail::cpu::CpuBackend {
 public:
     using Call = std::function<void()>;
-    Call in_enqueue, in_await, in_wait, in_instantiate;
+    Call in_enqueue, in_wait_completion, in_wait, in_instantiate;
 
     HoldingBackend() = default;
     HoldingBackend(const HoldingBackend&) = delete;
@@ -38,10 +38,10 @@ public:
         call(in_enqueue);
         CpuBackend::enqueue(stream, type, self, count, where);
     }
-    void await(detail::StreamRecord& waiter, detail::CompletionRef done,
-               const SourceLocation& where) override {
-        call(in_await);
-        CpuBackend::await(waiter, std::move(done), where);
+    void wait_completion(detail::StreamRecord& waiter, detail::CompletionRef done,
+                         const SourceLocation& where) override {
+        call(in_wait_completion);
+        CpuBackend::wait_completion(waiter, std::move(done), where);
     }
     void wait_stream(detail::StreamRecord& waiter, detail::StreamRecord& other,
                      const SourceLocation& where) override {

@@ -25,7 +25,7 @@ public:
     }
     ~Held() { open(); }
     /// Blocks until a worker runs the function.
-    void await() const { CHECK(inside_.wait()); }
+    void wait() const { CHECK(inside_.wait()); }
     void open() {
         if (!std::exchange(is_open_, true)) door_.set_value();
     }

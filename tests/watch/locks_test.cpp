@@ -41,7 +41,7 @@ TEST_CASE("what is pending is said while any of the process's locks is held", "[
     const Watched watched;
     const Stream s = named("seen");
     Held held(s);
-    held.await();
+    held.wait();
     for (int i = 0; i < static_cast<int>(detail::ForkOrder::count); ++i) {
         const detail::ForkLock lock = detail::fork_lock(static_cast<detail::ForkOrder>(i));
         if (lock.lock == nullptr) continue;
@@ -59,7 +59,7 @@ TEST_CASE("a stream whose locks are held is seen, without its name", "[watch]") 
     const Stream s = named("seen");
     detail::StreamRecord& record = detail::record_of(StreamRef(s));
     Held held(s);
-    held.await();
+    held.wait();
     std::optional<PendingWork> work;
     {
         const std::lock_guard life(record.life);

@@ -78,7 +78,7 @@ public:
             busy_.emplace_back(cpu_device());
             held_.emplace_back(busy_.back());
         }
-        for (const Held& one : held_) one.await();
+        for (const Held& one : held_) one.wait();
     }
     ~Moving() {
         while (!pending_.empty()) drain();

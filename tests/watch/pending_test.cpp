@@ -37,7 +37,7 @@ TEST_CASE("a host function that runs is pending, and is a cause", "[watch]") {
     const Drained drained;
     const Stream s = named("holder");
     Held held(s, SourceLocation{"dir/held.cpp", 12});
-    held.await();
+    held.wait();
     launch_host(s, [] {});
     const PendingWork work = what_is_pending();
     const PendingStream* const stream = find(work, "holder");
@@ -57,7 +57,7 @@ TEST_CASE("a stream that waits says for whom, and how much comes before", "[watc
     const Drained drained;
     const Stream a = named("first"), b = named("second"), c = named("third");
     Held held(a);
-    held.await();
+    held.wait();
     launch_host(a, [] {});
     launch_host(a, [] {});
     b.wait_event(a.record_event(), SourceLocation{"wait.cpp", 5});
@@ -83,7 +83,7 @@ TEST_CASE("while the process is watched, waits name the record of the event", "[
     Event event(cpu_device());
     event.record(a);
     Held held(a);
-    held.await();
+    held.wait();
     event.record(a);
     b.wait_event(event);
     const PendingWork work = what_is_pending();
@@ -101,7 +101,7 @@ TEST_CASE("while the process is watched, streams have their last operations", "[
     for (int i = 0; i < 3; ++i) launch_host(a, [] {}, SourceLocation{"done.cpp", 3});
     a.synchronize();
     Held held(a);
-    held.await();
+    held.wait();
     (void)a.record_event();
     const PendingWork work = what_is_pending();
     const PendingStream* const stream = find(work, "recorded");
@@ -121,7 +121,7 @@ TEST_CASE("a thread that waits says in which call, where, and for what", "[watch
     const Watched watched;
     const Stream a = named("awaited");
     Held held(a);
-    held.await();
+    held.wait();
     std::thread waiter([&] { a.synchronize(SourceLocation{"waiter.cpp", 9}); });
     PendingWork work;
     CHECK(eventually([&] {
@@ -185,7 +185,7 @@ TEST_CASE("waits for work of a graph that has not begun", "[.]") {
     Event event(cpu_device());
     Graph graph = host_node(cpu_device(), [] {}).build();
     const Held held(a);
-    held.await();
+    held.wait();
     SECTION("a stream of a batch") {
         Batch batch({.on_cpu = true});
         const ScopedBatch in(batch, a);
@@ -218,7 +218,7 @@ TEST_CASE("a wait that may be another thread's is told without its record", "[wa
     const Watched watched;
     const Stream a = named("records"), b = named("waits");
     const Held held(a);
-    held.await();
+    held.wait();
     const Event event = a.record_event();
     b.wait_event(event, SourceLocation{"both.cpp", 5});
     REQUIRE(has(find(what_is_pending(), "waits")->text, "waits for record 1 of event"));
@@ -258,7 +258,7 @@ TEST_CASE("a stream of an open batch still has what it got before", "[watch]") {
     const Watched watched;
     const Stream a = named("batched"), b = named("waits");
     Held held(a, SourceLocation{"held.cpp", 3});
-    held.await();
+    held.wait();
     b.wait_stream(a);
     std::thread owner([&] {
         Batch batch({.on_cpu = true});
@@ -340,7 +340,7 @@ TEST_CASE("all workers in host functions are a cause, with the stream that is re
     for (int i = 0; i < cpu_workers(); ++i) {
         streams.push_back(named("inside"));
         all.push_back(std::make_unique<Held>(streams.back()));
-        all.back()->await();
+        all.back()->wait();
     }
     const Stream late = named("late");
     launch_host(late, [] {});

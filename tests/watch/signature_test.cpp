@@ -19,13 +19,13 @@ TEST_CASE("a report is told again if a stream is at another operation, else not"
     detail::Progress progress;
     const Stream s = named("stuck");
     Held first(s), second(s);
-    first.await();
+    first.wait();
     const std::string before = signature(progress);
     CHECK(before.find("has not returned") != std::string::npos);
     CHECK(signature(progress) == before);
     launch_host(s, [] {});  // later work does not change the report
     CHECK(signature(progress) == before);
     first.open();
-    second.await();
+    second.wait();
     CHECK(signature(progress) != before);
 }

@@ -33,7 +33,7 @@ public:
         return state_->texts;
     }
     /// Blocks until a report contains this text. Returns false if none does in time.
-    bool await(const std::string& part) const {
+    bool wait_for(const std::string& part) const {
         return eventually(
             [&] { return std::ranges::any_of(all(), [&](auto& one) { return has(one, part); }); });
     }
@@ -61,7 +61,7 @@ TEST_CASE("a stuck stream is reported", "[watch]") {
     const Stream s = named("stuck");
     const Reported reported(short_limit);
     Held held(s, SourceLocation{"held.cpp", 1});
-    REQUIRE(reported.await("at held.cpp:1 has not returned"));
+    REQUIRE(reported.wait_for("at held.cpp:1 has not returned"));
     CHECK(reported.all().back().starts_with("heddle: nothing has completed on cpu:0 for "));
     CHECK(!has(reported.all().back(), "    on heddle-"));
 }
@@ -105,7 +105,7 @@ TEST_CASE("a report that nobody asked for interrupts no call of the program", "[
             got = poll(&one, 1, -1);
         };
         launch_host(s, poll_pipe, SourceLocation{"poll.cpp", 1});
-        CHECK(reported.await("at poll.cpp:1 has not returned"));
+        CHECK(reported.wait_for("at poll.cpp:1 has not returned"));
     }
     CHECK(write(ends[1], "x", 1) == 1);
     s.synchronize();
@@ -120,7 +120,7 @@ TEST_CASE("a report that is asked for has the stacks of functions that do not re
     const Stream s = named("stuck");
     const Reported reported(std::chrono::milliseconds(0));
     Held held(s);
-    held.await();
+    held.wait();
     CHECK(eventually([&] {  // until it gets a core, a thread does not answer
         (void)std::raise(SIGQUIT);
         return std::ranges::any_of(reported.all(), [](auto& one) {
@@ -133,11 +133,11 @@ TEST_CASE("a signal asks for a report, and is the program's again afterwards", "
     const Drained drained;
     const Stream s = named("asked for");
     Held held(s);
-    held.await();
+    held.wait();
     {
         const Reported reported(std::chrono::milliseconds(0));
         (void)std::raise(SIGQUIT);
-        REQUIRE(reported.await("'asked for' runs"));
+        REQUIRE(reported.wait_for("'asked for' runs"));
         CHECK(reported.all()[0].starts_with("heddle: pending work\n"));
     }
     struct sigaction now {};
@@ -181,7 +181,7 @@ TEST_CASE("child: a request while the watching thread is on its way", "[.child]"
     detail::DecisionClock::set(&clock);
     const Stream s = named("asked for");
     Held held(s);
-    held.await();
+    held.wait();
     {
         const Reported old(std::chrono::milliseconds(0));
         clock.holds = true;
@@ -190,7 +190,7 @@ TEST_CASE("child: a request while the watching thread is on its way", "[.child]"
     const Reported reported(std::chrono::milliseconds(0));
     (void)std::raise(SIGQUIT);
     clock.go_on.set();
-    CHECK(reported.await("'asked for' runs"));
+    CHECK(reported.wait_for("'asked for' runs"));
 }
 TEST_CASE("a request goes to the watch of that moment, not to one that has ended", "[watch]") {
     check_test_case("child: a request while the watching thread is on its way");
@@ -231,7 +231,7 @@ TEST_CASE("virtual: a stream that is stuck below a long limit", "[.]") {
     virtual_time::begin();
     const Stream s = named("stuck");
     Held held(s);
-    held.await();
+    held.wait();
     for (const std::chrono::milliseconds limit :
          {std::chrono::milliseconds::max(),
           std::chrono::milliseconds(std::chrono::hours(4'380'000)),
@@ -278,7 +278,7 @@ TEST_CASE("the child of a fork is watched, too, from its first stream on", "[wat
     check_forked([&] {
         const Stream own = named("child's");
         Held held(own, SourceLocation{"child.cpp", 3});
-        return reported.await("at child.cpp:3 has not returned") ? 0 : 1;
+        return reported.wait_for("at child.cpp:3 has not returned") ? 0 : 1;
     });
     CHECK(reported.all().empty());  // the parent process makes progress
 }

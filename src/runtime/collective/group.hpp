@@ -89,9 +89,9 @@ private:
     void join_capture();
     void leave_capture();
     void mark(std::size_t rank, Moment moment);
-    void await(std::size_t rank, std::size_t other, Moment moment);
+    void wait_for(std::size_t rank, std::size_t other, Moment moment);
     /// Waits until all other ranks have reached `moment`.
-    void await_all(std::size_t rank, Moment moment);
+    void wait_for_all(std::size_t rank, Moment moment);
     /// Makes every rank wait for `moment` of all other ranks, which must already have recorded it.
     void meet(Moment moment);
     void barrier(Moment moment);

@@ -84,21 +84,21 @@ void CollectiveRun::broadcast() {
              slice(call_, views[other], slices.first(k), slices.size(k)));
     };
     mark(root, entered);
-    for (std::size_t i = 0; i < n_; ++i) await(i, root, entered);
+    for (std::size_t i = 0; i < n_; ++i) wait_for(i, root, entered);
     for (std::size_t i = 0; i < n_; ++i)
         if (i != root) {
             want_slice(i, root, number(i));
             fetch(i);
             mark(i, halfway);
         }
-    for (std::size_t i = 0; i < n_; ++i) await(root, i, halfway);
+    for (std::size_t i = 0; i < n_; ++i) wait_for(root, i, halfway);
     if (!spread) return;
     for (std::size_t i = 0; i < n_; ++i) {
         if (i == root) continue;
         for (std::size_t k = 1; k < n_; ++k) {
             const std::size_t other = (i + k) % n_;
             if (other == root) continue;
-            await(i, other, halfway);
+            wait_for(i, other, halfway);
             want_slice(i, other, number(other));
             fetch(i);  // copies each slice as soon as it is available
         }
@@ -106,7 +106,7 @@ void CollectiveRun::broadcast() {
     }
     for (std::size_t i = 0; i < n_; ++i)
         for (std::size_t other = 0; i != root && other < n_; ++other)
-            if (other != root) await(i, other, left);
+            if (other != root) wait_for(i, other, left);
 }
 
 void CollectiveRun::scatter() {
@@ -114,7 +114,7 @@ void CollectiveRun::scatter() {
     const Offsets at = offsets_of(call_.receive);
     mark(root, entered);
     for (std::size_t i = 0; i < n_; ++i)
-        if (call_.receive[i].size != 0) await(i, root, entered);
+        if (call_.receive[i].size != 0) wait_for(i, root, entered);
     for (std::size_t i = 0; i < n_; ++i) {
         if (call_.receive[i].size == 0) continue;
         want(call_.receive[i], slice(call_, call_.send[0], at[i], call_.receive[i].size));
@@ -122,7 +122,7 @@ void CollectiveRun::scatter() {
         if (i != root) mark(i, left);
     }
     for (std::size_t i = 0; i < n_; ++i)
-        if (call_.receive[i].size != 0) await(root, i, left);
+        if (call_.receive[i].size != 0) wait_for(root, i, left);
 }
 
 void CollectiveRun::gather() {
@@ -131,14 +131,14 @@ void CollectiveRun::gather() {
     for (std::size_t i = 0; i < n_; ++i)
         if (i != root && call_.send[i].size != 0) {
             mark(i, entered);
-            await(root, i, entered);
+            wait_for(root, i, entered);
         }
     for (std::size_t i = 0; i < n_; ++i)
         want(slice(call_, call_.receive[0], at[i], call_.send[i].size), call_.send[i]);
     fetch(root);
     mark(root, left);
     for (std::size_t i = 0; i < n_; ++i)
-        if (call_.send[i].size != 0) await(i, root, left);
+        if (call_.send[i].size != 0) wait_for(i, root, left);
 }
 
 void CollectiveRun::all_gather() {
@@ -167,11 +167,11 @@ void CollectiveRun::reduce() {
         for (std::size_t i = 0; i < n_; ++i)
             if (i != root) {
                 mark(i, entered);
-                await(root, i, entered);
+                wait_for(root, i, entered);
             }
         combine(root, result, 0);
         mark(root, left);
-        for (std::size_t i = 0; i < n_; ++i) await(i, root, left);
+        for (std::size_t i = 0; i < n_; ++i) wait_for(i, root, left);
         return;
     }
     // Each rank combines one slice. The root writes its slice directly into the result. The other
@@ -187,12 +187,12 @@ void CollectiveRun::reduce() {
         combine(i, i == root ? at_root(i) : kept(i, slices.size(i)), slices.first(i));
         mark(i, halfway);
     }
-    await_all(root, halfway);
+    wait_for_all(root, halfway);
     for (std::size_t i = 0; i < n_; ++i)
         if (i != root) want(at_root(i), kept(i, slices.size(i)));
     fetch(root);
     mark(root, left);  // already ordered after `halfway` of all ranks
-    for (std::size_t i = 0; i < n_; ++i) await(i, root, left);
+    for (std::size_t i = 0; i < n_; ++i) wait_for(i, root, left);
 }
 
 void CollectiveRun::reduce_scatter() {

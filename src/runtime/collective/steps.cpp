@@ -44,14 +44,14 @@ void CollectiveRun::mark(std::size_t rank, Moment moment) {
     stream(rank).record_event(group_.ranks[rank].*moment, call_.where);
 }
 
-void CollectiveRun::await(std::size_t rank, std::size_t other, Moment moment) {
+void CollectiveRun::wait_for(std::size_t rank, std::size_t other, Moment moment) {
     if (rank == other) return;
     const ShareMark share = share_of(rank);
     stream(rank).wait_event(group_.ranks[other].*moment, call_.where);
 }
 
-void CollectiveRun::await_all(std::size_t rank, Moment moment) {
-    for (std::size_t k = 1; k < n_; ++k) await(rank, (rank + k) % n_, moment);
+void CollectiveRun::wait_for_all(std::size_t rank, Moment moment) {
+    for (std::size_t k = 1; k < n_; ++k) wait_for(rank, (rank + k) % n_, moment);
 }
 
 // Makes each rank wait for all others, directly or through rank 0. Directly, the host enqueues n *
@@ -59,12 +59,12 @@ void CollectiveRun::await_all(std::size_t rank, Moment moment) {
 // step. In a graph, waits cost the host nothing, so captures use the direct way.
 void CollectiveRun::meet(Moment moment) {
     if (n_ <= 3 || capturing_ != n_) {
-        for (std::size_t i = 0; i < n_; ++i) await_all(i, moment);
+        for (std::size_t i = 0; i < n_; ++i) wait_for_all(i, moment);
         return;
     }
-    await_all(0, moment);
+    wait_for_all(0, moment);
     mark(0, moment);
-    for (std::size_t i = 1; i < n_; ++i) await(i, 0, moment);
+    for (std::size_t i = 1; i < n_; ++i) wait_for(i, 0, moment);
 }
 
 void CollectiveRun::barrier(Moment moment) {

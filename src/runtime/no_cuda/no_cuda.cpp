@@ -49,7 +49,7 @@ class NoCuda final : public Backend {
     void signal_use(const StreamUse&, CompletionRef) noexcept override {}
     void wait_use(StreamRecord&, const StreamUse&, const SourceLocation&) override {}
     void synchronize_use(const StreamUse&, const SourceLocation&) override {}
-    void await(StreamRecord&, CompletionRef, const SourceLocation&) override { none(); }
+    void wait_completion(StreamRecord&, CompletionRef, const SourceLocation&) override { none(); }
     void enqueue(StreamRecord&, const OpType&, void*, std::size_t, const SourceLocation&) override {
         none();
     }

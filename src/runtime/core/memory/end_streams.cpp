@@ -72,7 +72,7 @@ void EndStream::put_behind(std::span<const StreamUse> users) const {
             // leaves it out.
         }
     auto gathering = std::make_unique<Gathering>(users);
-    stream_.backend->await(stream_, gathering->all, {});
+    stream_.backend->wait_completion(stream_, gathering->all, {});
     Gathering::begin_alone(std::move(gathering));
 }
 

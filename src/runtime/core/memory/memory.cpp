@@ -351,7 +351,7 @@ void take_over(StreamRecord& stream, const Failure& failure, const SourceLocatio
         return;
     const CompletionRef failed = make_completion();
     failed->complete(failure);
-    stream.backend->await(stream, failed, where);
+    stream.backend->wait_completion(stream, failed, where);
 }
 
 void throw_failure_of(const Block& block) {

@@ -201,7 +201,8 @@ public:
     }
     /// Orders work enqueued on `waiter` from now on after `done`. If `done` has a failure, poisons
     /// `waiter`. Never blocks.
-    virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
+    virtual void wait_completion(StreamRecord& waiter, CompletionRef done,
+                                 const SourceLocation& where) = 0;
 
     // The next three functions are for streams that the caller does not own. Such a stream may be
     // open, closing or ended. Work that is being captured natively does not count.

@@ -69,8 +69,8 @@ struct alignas(64) StreamRecord : FallibleStream {
     /// CompletionRef*. Guarded by `life`.
     void* final_event = nullptr;
     bool owns_native = true;  ///< false for a wrapped native stream
-    /// CUDA: the AwaitLine through which the stream waits for CPU work. Kept for reuse.
-    void* awaits = nullptr;
+    /// CUDA: the CompletionWaits through which the stream waits for CPU work. Kept for reuse.
+    void* completion_waits = nullptr;
     /// CUDA: while not 0, the record is not reused and keeps `final_event`. Incremented by
     /// synchronize_device(), and by notifications that will query the stream's failure.
     std::atomic<std::uint32_t> pins{0};

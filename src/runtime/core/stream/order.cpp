@@ -53,7 +53,7 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, StreamRecord& other,
     try {
         other.backend->record(event, other, where);
         note_record(event, other, other.submissions.load(std::memory_order_acquire), 0, false);
-        waiter.backend->await(waiter, other.backend->completion_of(event, where), where);
+        waiter.backend->wait_completion(waiter, other.backend->completion_of(event, where), where);
     } catch (...) {
         give_event(event);
         throw;
@@ -65,7 +65,7 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, StreamRecord& other,
 Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, EventState& event,
                       const SourceLocation& where) {
     if (is_native(plan)) waiter.backend->wait(waiter, event, where);
-    else waiter.backend->await(waiter, event.backend->completion_of(event, where), where);
+    else waiter.backend->wait_completion(waiter, event.backend->completion_of(event, where), where);
     return Enqueued::wait;
 }
 
@@ -79,7 +79,7 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
         CompletionRef done = make_completion();
         use.stream->backend->signal_use(use, done);
         if (!done->is_done() || done->failure() != nullptr)
-            waiter.backend->await(waiter, std::move(done), where);
+            waiter.backend->wait_completion(waiter, std::move(done), where);
         else done->see();
     }
     const bool is_same = waiter.submissions.load(std::memory_order_relaxed) == given;

@@ -76,7 +76,8 @@ public:
     void signal_use(const StreamUse& use, CompletionRef done) override;
     void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) override;
     void synchronize_use(const StreamUse& use, const SourceLocation& where) override;
-    void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
+    void wait_completion(StreamRecord& waiter, CompletionRef done,
+                         const SourceLocation& where) override;
 
     // launch/launch.cpp
     void preload(int, const void*, const SourceLocation&) override {}

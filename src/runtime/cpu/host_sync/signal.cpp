@@ -50,7 +50,8 @@ void CpuBackend::wait_use(StreamRecord& waiter, const StreamUse& use, const Sour
     if (CompletionRef pending = pending_work(use)) push_wait(waiter, std::move(pending), where);
 }
 
-void CpuBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
+void CpuBackend::wait_completion(StreamRecord& waiter, CompletionRef done,
+                                 const SourceLocation& where) {
     push_wait(waiter, std::move(done), where);
 }
 

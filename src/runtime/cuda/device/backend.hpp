@@ -72,12 +72,13 @@ public:
     double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) override;
     Failure failure_of(EventState& event) override;
 
-    // host_sync/signal.cpp, host_sync/await.cpp (await)
+    // host_sync/signal.cpp, host_sync/completion_waits.cpp (wait_completion)
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
     void signal_use(const StreamUse& use, CompletionRef done) override;
     void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) override;
     void synchronize_use(const StreamUse& use, const SourceLocation& where) override;
-    void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
+    void wait_completion(StreamRecord& waiter, CompletionRef done,
+                         const SourceLocation& where) override;
 
     // host_sync/host_function.cpp, memory/copy.cpp, memory/fill.cpp
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,

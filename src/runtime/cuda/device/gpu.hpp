@@ -21,7 +21,7 @@
 
 namespace heddle::detail::cu {
 
-class AwaitLine;
+class CompletionWaits;
 struct LaterFree;  // cuda/host_sync/fence.hpp
 
 /// Device limits that are read often.
@@ -68,7 +68,7 @@ struct Zombie {
 /// An internal stream that frees memory after waiting for several streams that used it.
 struct Reclaimer {
     cudaStream_t stream;
-    AwaitLine* awaits;
+    CompletionWaits* completion_waits;
 };
 
 /// An internal stream for notifications of events that code outside heddle may record. Serves one

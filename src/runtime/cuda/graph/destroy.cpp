@@ -6,7 +6,7 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/graph/spares.hpp"
-#include "cuda/host_sync/await_gate.hpp"
+#include "cuda/host_sync/wait_gate.hpp"
 
 namespace heddle::detail::cu {
 
@@ -34,13 +34,13 @@ bool is_done(Doomed& one) noexcept try {
     return false;
 }
 
-/// Destroys an executable with await_gate closed: even without conditional nodes, the driver
+/// Destroys an executable with wait_gate closed: even without conditional nodes, the driver
 /// sometimes waits for the device while it holds its own lock. Returns false if the gate cannot be
 /// closed now.
 bool destroy_at_gate(std::unique_ptr<Doomed>& one) noexcept {
-    if (!await_gate.close()) return false;
+    if (!wait_gate.close()) return false;
     destroy_natively(*one);
-    await_gate.open();
+    wait_gate.open();
     one.reset();
     return true;
 }

@@ -24,7 +24,7 @@ struct Doomed {
 /// destruction while a GPU waits for a CPU stream, unless very many destructions are postponed
 /// already.
 void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept;
-/// Destroys the executable and the native graph immediately. Close await_gate first, because this
+/// Destroys the executable and the native graph immediately. Close wait_gate first, because this
 /// waits for the device: always if the graph has conditional nodes, otherwise sometimes. Open the
 /// gate before `one` is destroyed, because its other members may own memory whose release needs the
 /// gate.

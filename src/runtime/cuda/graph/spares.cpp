@@ -7,7 +7,7 @@
 #include "core/base/made_once.hpp"
 #include "core/base/spin_lock.hpp"
 #include "cuda/graph/node_parameters.hpp"
-#include "cuda/host_sync/await_gate.hpp"
+#include "cuda/host_sync/wait_gate.hpp"
 #include "cuda/memory/kept_graphs.hpp"
 
 namespace heddle::detail::cu {
@@ -53,10 +53,10 @@ void give_up() noexcept {
 /// Destroys the oldest executables while there are too many. Runs on a background thread, because
 /// each destruction waits for the executable's device. Pauses while a GPU waits for a CPU stream.
 void destroy_excess() noexcept try {
-    while (await_gate.close()) {
+    while (wait_gate.close()) {
         List one = take_oldest_excess();
         if (one != nullptr) destroy_natively(*one);
-        await_gate.open();
+        wait_gate.open();
         if (one != nullptr) continue;
         const std::lock_guard lock(spares().lock);
         spares().is_scheduled = spares().count > Spares::most;
@@ -64,7 +64,7 @@ void destroy_excess() noexcept try {
     }
     poll_in_background([] {
         if (is_forked()) return true;
-        if (await_gate.is_held_open()) return false;
+        if (wait_gate.is_held_open()) return false;
         try {
             in_background(destroy_excess);
         } catch (...) {
@@ -135,7 +135,7 @@ List take_spare(std::uint64_t shape) noexcept {
 bool destroy_kept_graphs(int device) noexcept {
     const auto is_there = [&](const Doomed& one) { return (one.native.gpus >> device & 1) != 0; };
     List destroyed;
-    if (!await_gate.close()) return false;
+    if (!wait_gate.close()) return false;
     while (true) {
         List one;
         {
@@ -147,7 +147,7 @@ bool destroy_kept_graphs(int device) noexcept {
         one->next = std::move(destroyed);
         destroyed = std::move(one);
     }
-    await_gate.open();
+    wait_gate.open();
     return destroyed != nullptr;
 }
 

@@ -5,7 +5,7 @@
 
 #include "core/seam/backend.hpp"
 #include "cuda/device/native_event.hpp"
-#include "cuda/host_sync/await.hpp"
+#include "cuda/host_sync/completion_waits.hpp"
 
 namespace heddle::detail::cu {
 
@@ -59,10 +59,11 @@ void add_fence(Fences& fences, const StreamUse& use) {
     if (fence.event != nullptr) fences.push_back(std::move(fence));
 }
 
-void wait_for(Gpu& g, cudaStream_t stream, AwaitLine* awaits, const Fences& fences) {
+void wait_for(Gpu& g, cudaStream_t stream, CompletionWaits* completion_waits,
+              const Fences& fences) {
     for (const Fence& fence : fences) {
         if (!fence.done) check(wait_on(g, stream, fence.event), "cuStreamWaitEvent", g.index, {});
-        else if (!fence.done->is_done()) awaits->await(g, stream, fence.done, nullptr, {});
+        else if (!fence.done->is_done()) completion_waits->wait(g, stream, fence.done, nullptr, {});
     }
 }
 

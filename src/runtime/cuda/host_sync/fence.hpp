@@ -50,9 +50,9 @@ bool any_capturing(const StreamUse* users, std::size_t count) noexcept;
 /// complete. Call with a RelaxedCapture in scope.
 void add_fence(Fences& fences, const StreamUse& use);
 
-/// Makes a stream wait for all fences. `awaits` is used for fences of CPU streams, and may be null
-/// if there are none. Call with a RelaxedCapture in scope.
-void wait_for(Gpu& g, cudaStream_t stream, AwaitLine* awaits, const Fences& fences);
+/// Makes a stream wait for all fences. `completion_waits` is used for fences of CPU streams, and
+/// may be null if there are none. Call with a RelaxedCapture in scope.
+void wait_for(Gpu& g, cudaStream_t stream, CompletionWaits* completion_waits, const Fences& fences);
 
 /// Makes `waiter`, a stream of `g`, wait for all work enqueued so far on a CUDA stream. Returns
 /// false if no wait is needed. Call with a RelaxedCapture in scope.

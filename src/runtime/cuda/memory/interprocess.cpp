@@ -19,8 +19,8 @@
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/host_sync/await_gate.hpp"
 #include "cuda/host_sync/fence.hpp"
+#include "cuda/host_sync/wait_gate.hpp"
 #include "cuda/memory/shared_memory.hpp"
 
 namespace heddle::detail::cu {
@@ -99,13 +99,13 @@ void* take_unused(int device, std::size_t whole) noexcept {
 
 bool give_unused_shared_memory_back(int device) noexcept {
     std::list<SharedMemory> all;
-    if (!await_gate.close()) return false;
+    if (!wait_gate.close()) return false;
     {
         const std::lock_guard lock(unused().mutex);
         all.swap(unused().of[device]);
     }
     for (const SharedMemory& memory : all) give_back(memory);
-    await_gate.open();
+    wait_gate.open();
     return !all.empty();
 }
 

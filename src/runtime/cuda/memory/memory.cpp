@@ -13,7 +13,7 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/device/native_event.hpp"
-#include "cuda/host_sync/await.hpp"
+#include "cuda/host_sync/completion_waits.hpp"
 #include "cuda/host_sync/fence.hpp"
 #include "cuda/memory/kept_graphs.hpp"
 #include "cuda/memory/later_frees.hpp"
@@ -113,9 +113,9 @@ Reclaimer* take_reclaimer(Gpu& g, bool any) {
 void free_behind(Gpu& g, Reclaimer& on, void* data, const Fences& users) {
     {
         const std::lock_guard lock(g.reclaim_mutex);
-        if (on.awaits == nullptr) on.awaits = AwaitLine::make(g, {});
+        if (on.completion_waits == nullptr) on.completion_waits = CompletionWaits::make(g, {});
     }
-    wait_for(g, on.stream, on.awaits, users);
+    wait_for(g, on.stream, on.completion_waits, users);
     check(free_in_order(g, data, on.stream), "cuMemFreeAsync", g.index, {});
 }
 

@@ -12,7 +12,7 @@
 #include "core/base/made_once.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
-#include "cuda/host_sync/await_gate.hpp"
+#include "cuda/host_sync/wait_gate.hpp"
 #include "cuda/memory/pinned_cache.hpp"
 
 namespace heddle::detail::cu {
@@ -41,7 +41,7 @@ public:
         }
     }
 
-    /// Blocks until await_gate can be closed, because unregistering may wait for all devices with
+    /// Blocks until wait_gate can be closed, because unregistering may wait for all devices with
     /// the driver's lock held. Cannot be deferred, because the owner of the pages may free them
     /// afterwards.
     void remove(void* data, std::size_t bytes) noexcept {
@@ -72,14 +72,14 @@ private:
             return true;
         }
         if (Gpu* const g = any_gpu(); g != nullptr) {
-            if (!await_gate.close()) return false;
+            if (!wait_gate.close()) return false;
             {
                 RelaxedCapture relaxed;
                 const InContext in(*g);
                 note_failure(api.cudaHostUnregister(reinterpret_cast<void*>(found->first)),
                              "cudaHostUnregister", g->index);
             }
-            await_gate.open();
+            wait_gate.open();
         }
         registered_.erase(found);
         return true;

@@ -16,9 +16,9 @@ namespace heddle::detail::cu {
 /// lock, the process deadlocks. So heddle makes such calls only while the gate is closed, and the
 /// gate can be closed only while no GPU waits for a CPU stream. All GPUs count, because the work of
 /// one may wait for the work of another. (docs/adr/0042)
-class AwaitGate {
+class WaitGate {
 public:
-    constexpr AwaitGate() noexcept = default;
+    constexpr WaitGate() noexcept = default;
 
     /// Call before a wait of a GPU for a CPU stream is enqueued. Blocks while the gate is closed.
     void enter() noexcept {
@@ -52,6 +52,6 @@ private:
     std::atomic<bool> is_closed_{false};
 };
 
-inline constinit AwaitGate await_gate;
+inline constinit WaitGate wait_gate;
 
 }  // namespace heddle::detail::cu

@@ -16,19 +16,19 @@ namespace heddle::detail::cu {
 /// stores n once the completions of waits 1 to n have all completed, in any order. That delays no
 /// work, because the stream passes its waits in order. The word stays with the stream's record and
 /// is never freed, because the device may still read it.
-class AwaitLine {
+class CompletionWaits {
 public:
     /// Makes a line, whose word is allocated through `g`. Throws if no memory can be pinned.
-    static AwaitLine* make(Gpu& g, const SourceLocation& where);
+    static CompletionWaits* make(Gpu& g, const SourceLocation& where);
 
     /// Orders later work on `native` after `done`. A failure of `done` poisons `stream`, unless
     /// `stream` is null.
-    void await(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
-               const SourceLocation& where);
+    void wait(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
+              const SourceLocation& where);
 
 private:
     struct Ticket;
-    explicit AwaitLine(std::uint64_t* word) noexcept : word_(word) {}
+    explicit CompletionWaits(std::uint64_t* word) noexcept : word_(word) {}
     static void wake(Waiter& waiter, const Completion& done) noexcept;
     void finish(Ticket& ticket) noexcept;
 

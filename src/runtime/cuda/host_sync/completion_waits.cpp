@@ -1,4 +1,4 @@
-#include "cuda/host_sync/await.hpp"
+#include "cuda/host_sync/completion_waits.hpp"
 
 #include <memory>
 
@@ -7,12 +7,12 @@
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/native_event.hpp"
-#include "cuda/host_sync/await_gate.hpp"
+#include "cuda/host_sync/wait_gate.hpp"
 
 namespace heddle::detail::cu {
 
-struct AwaitLine::Ticket : Waiter {
-    AwaitLine* line = nullptr;
+struct CompletionWaits::Ticket : Waiter {
+    CompletionWaits* line = nullptr;
     std::uint64_t number = 0;
     StreamRecord* stream = nullptr;
     std::uint64_t at = 0;  ///< the submission number of the wait
@@ -48,8 +48,8 @@ std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
 
 /// Fallback for drivers without stream memory waits: enqueues a host function that blocks. It
 /// occupies one of the driver's threads, so it may delay other host functions.
-void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
-                    std::uint64_t at, const SourceLocation& where) {
+void wait_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
+                   std::uint64_t at, const SourceLocation& where) {
     struct BlockingWait {
         CompletionRef done;
         StreamRecord* stream;
@@ -60,26 +60,26 @@ void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, Stre
         InCallback in;
         std::unique_ptr<BlockingWait> b(static_cast<BlockingWait*>(data));
         block_until(*b->done);
-        await_gate.leave();
+        wait_gate.leave();
         if (b->stream != nullptr && b->done->failure() != nullptr)
             b->stream->poison(b->done->failure(), b->at);
     };
     OnStream on(g, native);
-    await_gate.enter();
+    wait_gate.enter();
     const CUresult code = api.cuLaunchHostFunc(native, wait, blocking.get());
-    if (code != CUDA_SUCCESS) await_gate.leave();
+    if (code != CUDA_SUCCESS) wait_gate.leave();
     check(code, "cuLaunchHostFunc", g.index, where);
     blocking.release();
 }
 
 }  // namespace
 
-AwaitLine* AwaitLine::make(Gpu& g, const SourceLocation& where) {
-    return new AwaitLine(take_word(g, where));
+CompletionWaits* CompletionWaits::make(Gpu& g, const SourceLocation& where) {
+    return new CompletionWaits(take_word(g, where));
 }
 
-void AwaitLine::await(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
-                      const SourceLocation& where) {
+void CompletionWaits::wait(Gpu& g, cudaStream_t native, const CompletionRef& done,
+                           StreamRecord* stream, const SourceLocation& where) {
     const std::uint64_t at = stream != nullptr
                                  ? stream->submissions.load(std::memory_order_acquire) + 1
                                  : std::uint64_t{0};
@@ -87,10 +87,10 @@ void AwaitLine::await(Gpu& g, cudaStream_t native, const CompletionRef& done, St
     ticket->line = this;
     ticket->stream = stream;
     ticket->at = at;
-    ticket->wake = &AwaitLine::wake;
+    ticket->wake = &CompletionWaits::wake;
     if (api.cuStreamWaitValue64 == nullptr)
-        return await_blocking(g, native, done, stream, at, where);
-    await_gate.enter();  // before order_ is locked, because enter() may block
+        return wait_blocking(g, native, done, stream, at, where);
+    wait_gate.enter();  // before order_ is locked, because enter() may block
     CUresult code = CUDA_SUCCESS;
     {
         std::lock_guard lock(order_);
@@ -99,14 +99,14 @@ void AwaitLine::await(Gpu& g, cudaStream_t native, const CompletionRef& done, St
                                        CU_STREAM_WAIT_VALUE_GEQ);
         if (code == CUDA_SUCCESS) ticket->number = ++issued_;
     }
-    if (code != CUDA_SUCCESS) await_gate.leave();
-    if (code == CUDA_ERROR_NOT_SUPPORTED) return await_blocking(g, native, done, stream, at, where);
+    if (code != CUDA_SUCCESS) wait_gate.leave();
+    if (code == CUDA_ERROR_NOT_SUPPORTED) return wait_blocking(g, native, done, stream, at, where);
     check(code, "cuStreamWaitValue64", g.index, where);
     Ticket* given = ticket.release();  // wake() deletes it
     if (!done->add(*given)) wake(*given, *done);
 }
 
-void AwaitLine::wake(Waiter& waiter, const Completion& done) noexcept {
+void CompletionWaits::wake(Waiter& waiter, const Completion& done) noexcept {
     Ticket& ticket = static_cast<Ticket&>(waiter);
     if (done.failure() != nullptr && ticket.stream != nullptr) {
         try {
@@ -120,7 +120,7 @@ void AwaitLine::wake(Waiter& waiter, const Completion& done) noexcept {
     ticket.line->finish(ticket);
 }
 
-void AwaitLine::finish(Ticket& ticket) noexcept {
+void CompletionWaits::finish(Ticket& ticket) noexcept {
     Ticket* done = nullptr;
     {
         std::lock_guard lock(lock_);
@@ -144,10 +144,11 @@ void AwaitLine::finish(Ticket& ticket) noexcept {
     }
     std::size_t ended = 0;
     for (; done != nullptr; ++ended) delete std::exchange(done, done->next_early);
-    await_gate.leave(ended);
+    wait_gate.leave(ended);
 }
 
-void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
+void CudaBackend::wait_completion(StreamRecord& waiter, CompletionRef done,
+                                  const SourceLocation& where) {
     if (done->is_done()) {
         Submission submission(waiter, where);
         // No wait is needed, but a failure of `done` affects the stream's later work and its
@@ -162,20 +163,20 @@ void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLo
                     "the stream is capturing, and a graph cannot wait for a stream of a CPU "
                     "device: wait for that stream before the capture begins");
     Gpu& g = gpu_of(waiter);
-    std::atomic_ref<void*> slot(waiter.awaits);
-    auto* line = static_cast<AwaitLine*>(slot.load(std::memory_order_acquire));
+    std::atomic_ref<void*> slot(waiter.completion_waits);
+    auto* line = static_cast<CompletionWaits*>(slot.load(std::memory_order_acquire));
     if (line == nullptr) {
-        AwaitLine* fresh = AwaitLine::make(g, where);
+        CompletionWaits* fresh = CompletionWaits::make(g, where);
         void* expected = nullptr;
         // If another thread was faster, this thread's line and its word leak.
         line = slot.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel)
                    ? fresh
-                   : static_cast<AwaitLine*>(expected);
+                   : static_cast<CompletionWaits*>(expected);
     }
     // A failure may become known only after other streams have waited for this one.
     waiter.set(stream_flag::fallible);
     Submission submission(waiter, where);
-    line->await(g, native_of(waiter), done, &waiter, where);
+    line->wait(g, native_of(waiter), done, &waiter, where);
     submission.count();
 }
 
