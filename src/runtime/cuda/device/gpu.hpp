@@ -22,7 +22,7 @@
 namespace heddle::detail::cu {
 
 class CompletionWaits;
-struct LaterFree;  // cuda/host_sync/fence.hpp
+struct LaterFree;  // cuda/host_sync/pending_use.hpp
 
 /// Device limits that are read often.
 struct Limits {

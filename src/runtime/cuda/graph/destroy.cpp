@@ -25,7 +25,7 @@ bool is_idle(const StreamUse& use) noexcept {
 bool is_done(Doomed& one) noexcept try {
     if (one.last.stream != nullptr) {
         if (any_capturing(&one.last, 1)) return false;
-        if (!is_idle(one.last)) add_fence(one.launch, one.last);
+        if (!is_idle(one.last)) add_pending_use(one.launch, one.last);
         one.last = {};
     }
     return passed(one.launch);

@@ -5,7 +5,7 @@
 
 #include "core/seam/records.hpp"
 #include "cuda/graph/native_graph.hpp"
-#include "cuda/host_sync/fence.hpp"
+#include "cuda/host_sync/pending_use.hpp"
 
 namespace heddle::detail::cu {
 
@@ -13,10 +13,10 @@ namespace heddle::detail::cu {
 /// graph: destroying the graph then needs no allocation.
 struct Doomed {
     NativeGraph native;
-    /// The stream of the newest launch, until `launch` has a fence for it. Null if the graph was
-    /// never launched.
+    /// The stream of the newest launch, until `launch` has a pending use for it. Null if the graph
+    /// was never launched.
     StreamUse last = {};
-    Fences launch;
+    PendingUses launch;
     std::unique_ptr<Doomed> next;  ///< the next one in a list
 };
 

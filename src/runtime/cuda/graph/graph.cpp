@@ -6,7 +6,7 @@
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/native_event.hpp"
-#include "cuda/host_sync/fence.hpp"
+#include "cuda/host_sync/pending_use.hpp"
 #include "cuda/timing/cupti.hpp"
 #include "cuda/timing/timing.hpp"
 

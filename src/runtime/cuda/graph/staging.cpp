@@ -27,8 +27,8 @@ struct PinnedPiece {
     void* data;
     explicit PinnedPiece(std::size_t bytes, const SourceLocation& where)
         : data(pinned_cache().take(bytes, where).data) {}
-    /// Needs no fences, because the graph destroys this object only once no launch can use the
-    /// piece.
+    /// Needs no pending uses, because the graph destroys this object only once no launch can use
+    /// the piece.
     ~PinnedPiece() { pinned_cache().give(data, {}); }
     PinnedPiece(const PinnedPiece&) = delete;
     PinnedPiece& operator=(const PinnedPiece&) = delete;

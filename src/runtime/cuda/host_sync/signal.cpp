@@ -14,7 +14,7 @@
 #include "cuda/device/deferred.hpp"
 #include "cuda/device/native_event.hpp"
 #include "cuda/host_sync/event_poller.hpp"
-#include "cuda/host_sync/fence.hpp"
+#include "cuda/host_sync/pending_use.hpp"
 #include "cuda/host_sync/signal.hpp"
 
 namespace heddle::detail::cu {
@@ -126,7 +126,7 @@ namespace {
 
 /// Completes `done` once the stream is idle. Needs no event, but may complete late, because it also
 /// waits for work that was enqueued later.
-void fence_by_asking(Gpu& g, const StreamUse& use, const CompletionRef& done) {
+void signal_by_polling(Gpu& g, const StreamUse& use, const CompletionRef& done) {
     poll_in_background([&g, use, done] {
         if (is_forked()) return true;
         const RelaxedCapture relaxed;
@@ -189,12 +189,12 @@ void CudaBackend::signal_use(const StreamUse& use, CompletionRef done) {
         if (pending) return event_poller().watch(std::move(note));
     } catch (...) {
         report(std::current_exception());
-        return fence_by_asking(g, use, done);
+        return signal_by_polling(g, use, done);
     }
     note_failure(code, "cuEventRecord", g.index);
     // Either no wait is needed, or the device is lost, and no work can access the memory any more.
     if (code == CUDA_SUCCESS || is_sticky(as_runtime(code))) return done->complete();
-    fence_by_asking(g, use, done);
+    signal_by_polling(g, use, done);
 }
 
 void CudaBackend::wait_use(StreamRecord& waiter, const StreamUse& use,

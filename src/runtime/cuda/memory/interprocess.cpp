@@ -19,7 +19,7 @@
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/host_sync/fence.hpp"
+#include "cuda/host_sync/pending_use.hpp"
 #include "cuda/host_sync/wait_gate.hpp"
 #include "cuda/memory/shared_memory.hpp"
 
@@ -113,7 +113,7 @@ Allocated CudaBackend::allocate_shared(int device, std::size_t bytes, const Sour
     refuse_forked("shareable", where);
     Gpu& g = gpu(device, where);
     const std::size_t whole = whole_blocks(bytes);
-    // The fences of this memory had already been passed when keep() was called.
+    // The pending uses of this memory had already ended when keep() was called.
     if (void* const kept = take_unused(device, whole)) return {kept, true};
     RelaxedCapture relaxed;
     InContext in(g);
@@ -167,24 +167,24 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle,
 }
 
 namespace {
-/// Returns a fence for each user. If CUDA refuses to record a fence, uses a notification instead.
-/// Throws std::bad_alloc.
-Fences fences_of(const StreamUse* users, std::size_t user_count) {
-    Fences fences;
+/// Returns a pending use for each user. If CUDA refuses to record an event, uses a notification
+/// instead. Throws std::bad_alloc.
+PendingUses pending_uses_of(const StreamUse* users, std::size_t user_count) {
+    PendingUses pending_uses;
     for (std::size_t i = 0; i < user_count; ++i) {
         try {
-            add_fence(fences, users[i]);
+            add_pending_use(pending_uses, users[i]);
         } catch (const std::bad_alloc&) {
             throw;
         } catch (...) {
             report(std::current_exception());
             const CompletionRef done = make_completion();
-            Fence& fence = fences.emplace_back();
-            fence.done = done;
+            PendingUse& pending_use = pending_uses.emplace_back();
+            pending_use.done = done;
             users[i].stream->backend->signal_use(users[i], done);
         }
     }
-    return fences;
+    return pending_uses;
 }
 }  // namespace
 
@@ -200,12 +200,12 @@ bool CudaBackend::free_shared(const SharedMemory& memory, const StreamUse* users
         return true;
     }
     RelaxedCapture relaxed;
-    auto fences = std::make_shared<Fences>(fences_of(users, user_count));
+    auto pending_uses = std::make_shared<PendingUses>(pending_uses_of(users, user_count));
     // Allocated now, because nothing may fail later.
     const auto one = std::make_shared<std::list<SharedMemory>>(1, memory);
-    poll_in_background([one, fences] {
+    poll_in_background([one, pending_uses] {
         RelaxedCapture here;
-        if (!passed(*fences)) return false;
+        if (!have_ended(*pending_uses)) return false;
         keep(*one);
         return true;
     });

@@ -14,7 +14,7 @@
 #include "cuda/device/deferred.hpp"
 #include "cuda/device/native_event.hpp"
 #include "cuda/host_sync/completion_waits.hpp"
-#include "cuda/host_sync/fence.hpp"
+#include "cuda/host_sync/pending_use.hpp"
 #include "cuda/memory/kept_graphs.hpp"
 #include "cuda/memory/later_frees.hpp"
 #include "cuda/memory/pinned_cache.hpp"
@@ -110,7 +110,7 @@ Reclaimer* take_reclaimer(Gpu& g, bool any) {
     return &g.reclaimers.back();
 }
 
-void free_behind(Gpu& g, Reclaimer& on, void* data, const Fences& users) {
+void free_behind(Gpu& g, Reclaimer& on, void* data, const PendingUses& users) {
     {
         const std::lock_guard lock(g.reclaim_mutex);
         if (on.completion_waits == nullptr) on.completion_waits = CompletionWaits::make(g, {});
@@ -157,7 +157,7 @@ CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_
 
 /// Frees memory once polling finds its users done. Used if all reclaimers are waiting, perhaps for
 /// a long time.
-void free_later(Gpu& g, void* data, Fences users) {
+void free_later(Gpu& g, void* data, PendingUses users) {
     const std::lock_guard lock(g.cleanups_mutex);
     g.later_frees.push_back({data, std::move(users)});
     note_cleanups(g);
@@ -238,12 +238,12 @@ void free_after(Gpu& g, void* data, const StreamUse* users, std::size_t user_cou
     // An internal stream waits for all users, which are not delayed. Users may be closed streams,
     // or may no longer exist.
     RelaxedCapture relaxed;
-    Fences fences;
-    fences.reserve(user_count);
-    for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, users[i]);
-    if (passed(fences)) free_now(g, data);
-    else if (Reclaimer* on = take_reclaimer(g, false)) free_behind(g, *on, data, fences);
-    else free_later(g, data, std::move(fences));
+    PendingUses pending_uses;
+    pending_uses.reserve(user_count);
+    for (std::size_t i = 0; i < user_count; ++i) add_pending_use(pending_uses, users[i]);
+    if (have_ended(pending_uses)) free_now(g, data);
+    else if (Reclaimer* on = take_reclaimer(g, false)) free_behind(g, *on, data, pending_uses);
+    else free_later(g, data, std::move(pending_uses));
 }
 
 /// Frees memory, or defers the free: callbacks must not call CUDA, and in a capture, a free or an
@@ -316,12 +316,12 @@ bool CudaBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* us
             return true;
         }
     }
-    Fences fences;
+    PendingUses pending_uses;
     if (user_count != 0) {
         RelaxedCapture relaxed;
-        for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, users[i]);
+        for (std::size_t i = 0; i < user_count; ++i) add_pending_use(pending_uses, users[i]);
     }
-    pinned_cache().give(data, std::move(fences));
+    pinned_cache().give(data, std::move(pending_uses));
     return true;
 } catch (const std::bad_alloc&) {
     return false;

@@ -102,7 +102,7 @@ void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
     for (Buffer** at = &list.first; *at != nullptr; at = &(*at)->next) {
         Buffer& buffer = **at;
         if (buffer.capacity < bytes || buffer.capacity > most) continue;
-        if (passed(buffer.fences, held_up)) return list.remove(at).data;
+        if (have_ended(buffer.pending_uses, held_up)) return list.remove(at).data;
     }
     return nullptr;
 }
@@ -164,7 +164,7 @@ bool PinnedCache::release_idle() noexcept {
         HeldUp held_up;
         for (std::size_t i = class_of(from_slab) + 1; i < idle_.size(); ++i) {
             for (Buffer** at = &idle_[i].first; *at != nullptr;) {
-                if (passed((*at)->fences, held_up))
+                if (have_ended((*at)->pending_uses, held_up))
                     released.insert(buffers_.extract(idle_[i].remove(at).data));
                 else at = &(*at)->next;
             }
@@ -175,10 +175,10 @@ bool PinnedCache::release_idle() noexcept {
     return !released.empty();
 }
 
-void PinnedCache::give(void* data, Fences fences) noexcept {
+void PinnedCache::give(void* data, PendingUses pending_uses) noexcept {
     const std::lock_guard lock(mutex_);
     Buffer& buffer = buffers_.find(data)->second;
-    buffer.fences = std::move(fences);
+    buffer.pending_uses = std::move(pending_uses);
     idle_[class_of(buffer.capacity)].add(buffer);
 }
 

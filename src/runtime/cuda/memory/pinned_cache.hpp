@@ -8,26 +8,27 @@
 #include <mutex>
 
 #include "core/seam/backend.hpp"
-#include "cuda/host_sync/fence.hpp"
+#include "cuda/host_sync/pending_use.hpp"
 
 namespace heddle::detail::cu {
 
-/// Provides pinned buffers, and reuses released ones once all their fences are passed. Thread-safe.
+/// Provides pinned buffers, and reuses released ones once all their pending uses have ended.
+/// Thread-safe.
 class PinnedCache {
 public:
     /// Acquires a buffer of at least `bytes` > 0, aligned to 4096 bytes. Throws OutOfMemory if none
     /// can be pinned even after idle buffers were released.
     Allocated take(std::size_t bytes, const SourceLocation& where);
 
-    /// Releases a buffer, for reuse once the fences are passed.
-    void give(void* data, Fences fences) noexcept;
+    /// Releases a buffer, for reuse once the pending uses have ended.
+    void give(void* data, PendingUses pending_uses) noexcept;
 
 private:
     struct Buffer {
         void* data = nullptr;
         std::size_t capacity = 0;
-        Fences fences;           ///< of an idle buffer
-        Buffer* next = nullptr;  ///< in its idle list
+        PendingUses pending_uses;  ///< of an idle buffer
+        Buffer* next = nullptr;    ///< in its idle list
     };
     /// Idle buffers, oldest release first.
     struct IdleList {

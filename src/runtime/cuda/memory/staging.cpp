@@ -39,7 +39,7 @@ public:
         cudaEvent_t event = nullptr;  ///< recorded after the newest copy that uses the slot
         bool pending = false;
         bool unknown = false;  ///< whether a copy that `event` does not cover may use the slot
-        Fences fences{};       ///< empty, with capacity for one
+        PendingUses pending_uses{};  ///< empty, with capacity for one
         Part part{};
     };
 
@@ -48,14 +48,15 @@ public:
     ~Pieces() {
         for (Slot& slot : slots_) {
             if (slot.data == nullptr) continue;
-            Fences& fences = slot.fences;
+            PendingUses& pending_uses = slot.pending_uses;
             try {
                 if (slot.unknown) {
                     const RelaxedCapture relaxed;
-                    add_fence(fences, {&stream_, stream_.id.load(std::memory_order_relaxed)});
+                    add_pending_use(pending_uses,
+                                    {&stream_, stream_.id.load(std::memory_order_relaxed)});
                 } else if (slot.pending) {
-                    fences.emplace_back(g_, std::exchange(slot.event, nullptr),
-                                        stream_.id.load(std::memory_order_relaxed));
+                    pending_uses.emplace_back(g_, std::exchange(slot.event, nullptr),
+                                              stream_.id.load(std::memory_order_relaxed));
                 }
             } catch (...) {
                 // Leaks the piece, because the end of its copy is unknown. If the piece were
@@ -63,7 +64,7 @@ public:
                 continue;
             }
             give_event(g_, slot.event);
-            pinned_cache().give(slot.data, std::move(fences));
+            pinned_cache().give(slot.data, std::move(pending_uses));
         }
     }
     Pieces(const Pieces&) = delete;
@@ -74,7 +75,7 @@ public:
     /// Returns the slot for the copy's n-th part. The slot may still be pending: see wait().
     Slot& slot(std::size_t n) {
         Slot& s = slots_[n % pieces];
-        s.fences.reserve(1);
+        s.pending_uses.reserve(1);
         if (s.data == nullptr) s.data = pinned_cache().take(bytes_, where_).data;
         if (s.event == nullptr) s.event = take_event(g_, where_);
         return s;
@@ -154,9 +155,9 @@ public:
     ~PieceInOrder() {
         try {
             const RelaxedCapture relaxed;
-            Fences fences;
-            add_fence(fences, {&stream_, stream_.id.load(std::memory_order_relaxed)});
-            pinned_cache().give(data_, std::move(fences));
+            PendingUses pending_uses;
+            add_pending_use(pending_uses, {&stream_, stream_.id.load(std::memory_order_relaxed)});
+            pinned_cache().give(data_, std::move(pending_uses));
         } catch (...) {
             // Leaks the piece: otherwise two copies could use it at the same time.
             report(std::current_exception());

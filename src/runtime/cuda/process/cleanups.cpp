@@ -7,7 +7,7 @@
 #include "core/base/report.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/host_sync/fence.hpp"
+#include "cuda/host_sync/pending_use.hpp"
 #include "cuda/memory/later_frees.hpp"
 #include "cuda/stream/closed_stream.hpp"
 #include <heddle/error.hpp>

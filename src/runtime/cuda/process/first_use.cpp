@@ -5,7 +5,7 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/gpu.hpp"
 #include "cuda/graph/condition_kernel.hpp"
-#include "cuda/host_sync/fence.hpp"
+#include "cuda/host_sync/pending_use.hpp"
 #include "cuda/memory/memory_kernels.hpp"
 
 namespace heddle::detail::cu {

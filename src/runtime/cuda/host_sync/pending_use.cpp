@@ -1,4 +1,4 @@
-#include "cuda/host_sync/fence.hpp"
+#include "cuda/host_sync/pending_use.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -20,50 +20,53 @@ bool any_capturing(const StreamUse* users, std::size_t count) noexcept {
     return false;
 }
 
-void add_fence(Fences& fences, const StreamUse& use) {
+void add_pending_use(PendingUses& pending_uses, const StreamUse& use) {
     StreamRecord& user = *use.stream;
-    Fence fence;
+    PendingUse pending_use;
     if (user.device.is_cpu()) {
         if (!use.is_same()) return;
         const CompletionRef done = make_completion();
-        fence.done = done;
-        fences.push_back(std::move(fence));  // first: nothing may fail after signal_use()
+        pending_use.done = done;
+        pending_uses.push_back(
+            std::move(pending_use));  // first: nothing may fail after signal_use()
         user.backend->signal_use(use, done);
         return;
     }
-    fence.gpu = &gpu_of(user);
-    Gpu& g = *fence.gpu;
+    pending_use.gpu = &gpu_of(user);
+    Gpu& g = *pending_use.gpu;
     if (g.lost.load(std::memory_order_acquire)) return;
-    fences.reserve(fences.size() + 1);
+    pending_uses.reserve(pending_uses.size() + 1);
     cudaEvent_t fresh = take_event(g, {});
     CUresult code = CUDA_SUCCESS;
     {
         std::lock_guard life(user.life);
         const auto native = static_cast<cudaStream_t>(user.native);
-        fence.stream_id = use.id;
+        pending_use.stream_id = use.id;
         if (!use.is_same()) {
             // Another stream uses the record now, so all work of the user's stream has completed.
         } else if (native != nullptr) {
             code = record_on(g, fresh, native);
-            if (code == CUDA_SUCCESS) fence.event = std::exchange(fresh, nullptr);
-            fence.own = true;
+            if (code == CUDA_SUCCESS) pending_use.event = std::exchange(fresh, nullptr);
+            pending_use.own = true;
         } else if (const auto last = static_cast<cudaEvent_t>(user.final_event);
                    last != nullptr && api.cuEventQuery(last) != CUDA_SUCCESS) {
             // The zombie returns this event to the pool only once the event is reached. So the
             // event can be queried even after it was reused.
-            fence.event = last;
+            pending_use.event = last;
         }
     }
     give_event(g, fresh);
     check(code, "cuEventRecord", g.index, {});
-    if (fence.event != nullptr) fences.push_back(std::move(fence));
+    if (pending_use.event != nullptr) pending_uses.push_back(std::move(pending_use));
 }
 
 void wait_for(Gpu& g, cudaStream_t stream, CompletionWaits* completion_waits,
-              const Fences& fences) {
-    for (const Fence& fence : fences) {
-        if (!fence.done) check(wait_on(g, stream, fence.event), "cuStreamWaitEvent", g.index, {});
-        else if (!fence.done->is_done()) completion_waits->wait(g, stream, fence.done, nullptr, {});
+              const PendingUses& pending_uses) {
+    for (const PendingUse& pending_use : pending_uses) {
+        if (!pending_use.done)
+            check(wait_on(g, stream, pending_use.event), "cuStreamWaitEvent", g.index, {});
+        else if (!pending_use.done->is_done())
+            completion_waits->wait(g, stream, pending_use.done, nullptr, {});
     }
 }
 
@@ -92,34 +95,35 @@ bool wait_natively(Gpu& g, cudaStream_t waiter, const StreamUse& use) {
     return waits;
 }
 
-bool HeldUp::has(const Fence& fence) const noexcept {
-    return fence.stream_id != 0 && std::find(ids_, ids_ + count_, fence.stream_id) != ids_ + count_;
+bool HeldUp::has(const PendingUse& pending_use) const noexcept {
+    return pending_use.stream_id != 0 &&
+           std::find(ids_, ids_ + count_, pending_use.stream_id) != ids_ + count_;
 }
 
-void HeldUp::add(const Fence& fence) noexcept {
-    if (fence.stream_id != 0 && count_ < most) ids_[count_++] = fence.stream_id;
+void HeldUp::add(const PendingUse& pending_use) noexcept {
+    if (pending_use.stream_id != 0 && count_ < most) ids_[count_++] = pending_use.stream_id;
 }
 
-bool passed(Fences& fences, HeldUp& held_up) noexcept {
-    while (!fences.empty()) {
-        const Fence& fence = fences.back();
-        if (fence.done) {
-            if (!fence.done->is_done()) return false;
+bool have_ended(PendingUses& pending_uses, HeldUp& held_up) noexcept {
+    while (!pending_uses.empty()) {
+        const PendingUse& pending_use = pending_uses.back();
+        if (pending_use.done) {
+            if (!pending_use.done->is_done()) return false;
         } else {
-            if (held_up.has(fence)) return false;
-            if (!is_reached(*fence.gpu, fence.event)) {
-                held_up.add(fence);
+            if (held_up.has(pending_use)) return false;
+            if (!is_reached(*pending_use.gpu, pending_use.event)) {
+                held_up.add(pending_use);
                 return false;
             }
         }
-        fences.pop_back();
+        pending_uses.pop_back();
     }
     return true;
 }
 
-bool passed(Fences& fences) noexcept {
+bool have_ended(PendingUses& pending_uses) noexcept {
     HeldUp nobody;
-    return passed(fences, nobody);
+    return have_ended(pending_uses, nobody);
 }
 
 }  // namespace heddle::detail::cu
