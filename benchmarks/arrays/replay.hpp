@@ -41,13 +41,15 @@ inline std::vector<Step> training_step(std::size_t scale = 1) {
                                                tokens * 12 * 4, tokens * token};
     constexpr std::size_t layers = 12;
     std::vector<Step> steps;
-    const std::size_t spare = layers * kept.size();
+    const std::size_t first_temporary = layers * kept.size();
     const auto temporaries = [&](bool backward) {
         for (std::size_t i = 0; i < temporary.size(); ++i) {
-            steps.push_back({spare + i, temporary[backward ? temporary.size() - 1 - i : i]});
-            if (i != 0) steps.push_back({spare + i - 1, 0});  // freed now: the next one needed it
+            steps.push_back(
+                {first_temporary + i, temporary[backward ? temporary.size() - 1 - i : i]});
+            if (i != 0)
+                steps.push_back({first_temporary + i - 1, 0});  // freed now: the next one needed it
         }
-        steps.push_back({spare + temporary.size() - 1, 0});
+        steps.push_back({first_temporary + temporary.size() - 1, 0});
     };
     for (std::size_t layer = 0; layer < layers; ++layer) {
         for (std::size_t i = 0; i < kept.size(); ++i)

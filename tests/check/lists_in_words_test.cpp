@@ -180,7 +180,7 @@ const Case cases[] = {
     {"block_reused_without_order_of_a_raw_use",
      "a allocates x; b waits a; b reads x*; a frees x; a reuses x; a writes x",
      "free_before_use 3 4"},
-    {"spare_block_taken_again_on_the_same_stream",
+    {"freed_block_taken_again_on_the_same_stream",
      "a allocates x; a writes x; a frees x; a reuses x; a writes x; a frees x; a reuses x", ""},
     {"the host uses new memory of a stream, perhaps too early", "a allocates x; host writes x",
      "possible use_before_allocation 1 2"},

@@ -111,7 +111,7 @@ TEST_CASE("the summary begins with the biggest reason: blocked calls, workers, l
 
 TEST_CASE("the summary says for each stream what it was busy and idle for") {
     Cuda t;
-    t.stream("spare", t.device);
+    t.stream("unused", t.device);
     t.run("k", 99 * us, 50 * us);
     const std::string text = unwrapped(summary(t.trace(0, 200 * us)));
     CHECK_THAT(

@@ -23,7 +23,7 @@ void forget_kept_memory() noexcept {
         for (DeviceMemory& memory : kind) {
             memory.first.store(nullptr, std::memory_order_relaxed);
             memory.reserved.store(0, std::memory_order_relaxed);
-            memory.first_listed = memory.last_listed = memory.first_spare = nullptr;
+            memory.first_listed = memory.last_listed = memory.first_unused = nullptr;
         }
 }
 const ForkStepRegistration kept_memory_in_children{ForkStep::kept_memory, &forget_kept_memory};
@@ -49,12 +49,12 @@ void set_limits(DeviceMemory& memory, Device device) {
 }
 
 /// Returns a KeptMemory that no stream uses.
-KeptMemory& spare_kept(DeviceMemory& memory, Device device) {
+KeptMemory& unused_kept(DeviceMemory& memory, Device device) {
     {
         const std::lock_guard lock(lists_lock);
-        if (KeptMemory* const spare = memory.first_spare) {
-            memory.first_spare = spare->next_spare;
-            return *spare;
+        if (KeptMemory* const unused = memory.first_unused) {
+            memory.first_unused = unused->next_unused;
+            return *unused;
         }
     }
     auto* const made = new KeptMemory(device);
@@ -87,7 +87,7 @@ KeptMemory* make_kept(StreamRecord& stream) noexcept try {
     DeviceMemory& memory = memory_of(stream.device);
     set_limits(memory, stream.device);
     if (memory.most_kept.load(std::memory_order_relaxed) == 0) return nullptr;
-    KeptMemory& made = spare_kept(memory, stream.device);
+    KeptMemory& made = unused_kept(memory, stream.device);
     set_stream(made, &stream);
     KeptMemory* other = nullptr;
     if (stream.kept.compare_exchange_strong(other, &made)) return &made;
@@ -107,7 +107,7 @@ KeptMemory* leave_kept(StreamRecord& stream) noexcept {
 void give_kept(KeptMemory& kept) noexcept {
     DeviceMemory& memory = memory_of(kept.device);
     const std::lock_guard lock(lists_lock);
-    kept.next_spare = std::exchange(memory.first_spare, &kept);
+    kept.next_unused = std::exchange(memory.first_unused, &kept);
 }
 
 }  // namespace heddle::detail

@@ -45,7 +45,7 @@ struct alignas(64) KeptMemory {
     KeptMemory* next = nullptr;  ///< next in the list of all objects of the device
     /// Guarded by kept_lists_lock(), like the next member.
     KeptMemory* next_listed = nullptr;
-    KeptMemory* next_spare = nullptr;
+    KeptMemory* next_unused = nullptr;
     std::atomic<bool> is_listed{false};  ///< changed only with both locks held
 
     SpinLock lock;                         ///< guards the members below
@@ -84,8 +84,8 @@ struct DeviceMemory {
     /// The first object is searched next.
     KeptMemory* first_listed = nullptr;
     KeptMemory* last_listed = nullptr;
-    KeptMemory* first_spare = nullptr;  ///< the first object that no stream uses
-    std::uint64_t missed = 1;           ///< increases with each unsuccessful search
+    KeptMemory* first_unused = nullptr;  ///< the first object that no stream uses
+    std::uint64_t missed = 1;            ///< increases with each unsuccessful search
 
     template <class Function> void for_each(Function function) const {
         for (KeptMemory* at = first.load(std::memory_order_acquire); at != nullptr; at = at->next)

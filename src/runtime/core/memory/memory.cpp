@@ -112,9 +112,9 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, const cha
     const std::size_t bytes = checked_bytes(count, element, call, where);
     const bool recorded = stream.has(stream_flag::recording);
     if (recorded && bytes != 0)
-        if (Block* spare = take_spare(stream, bytes)) {
-            if (is_observed()) notify_memory(OpKind::allocate, &stream, *spare, where, true);
-            return *spare;
+        if (Block* freed = take_freed(stream, bytes)) {
+            if (is_observed()) notify_memory(OpKind::allocate, &stream, *freed, where, true);
+            return *freed;
         }
     Block& block = take_block();
     StreamRecord& on = recorded ? allocating_stream(stream, where) : stream;

@@ -35,7 +35,7 @@ void CaptureRecorder::finish(CaptureRecorder& capture) noexcept {
         const Recorded held(capture);
         capture.end();
         capture.elsewhere.end();
-        capture.spares_.clear();
+        capture.freed_.clear();
         capture.owned_.clear();
         capture.declared_.clear();
     }
@@ -165,19 +165,19 @@ void CaptureRecorder::wait_inside(StreamRecord& waiter, StreamRecord*, const Poi
 
 // Memory ------------------------------------------------------------------------------------------
 
-Block* CaptureRecorder::take_spare(StreamRecord& stream, std::size_t bytes) {
-    if (spares_.empty()) return nullptr;
+Block* CaptureRecorder::take_freed(StreamRecord& stream, std::size_t bytes) {
+    if (freed_.empty()) return nullptr;
     const std::vector<bool> before = reached_from(*tape, participant(stream).at.last_ops);
-    for (auto spare = spares_.begin(); spare != spares_.end(); ++spare) {
-        if (spare->block->device != stream.device || spare->block->bytes < bytes ||
-            spare->block->bytes / 2 > bytes)
+    for (auto freed = freed_.begin(); freed != freed_.end(); ++freed) {
+        if (freed->block->device != stream.device || freed->block->bytes < bytes ||
+            freed->block->bytes / 2 > bytes)
             continue;
         // Reuses memory only if the next operation is already ordered after all its uses, because
         // more memory costs less than an additional dependency.
-        if (!std::ranges::all_of(spare->after, [&](std::uint32_t one) { return before[one]; }))
+        if (!std::ranges::all_of(freed->after, [&](std::uint32_t one) { return before[one]; }))
             continue;
-        Block* const block = spare->block;
-        spares_.erase(spare);
+        Block* const block = freed->block;
+        freed_.erase(freed);
         block->owners.fetch_add(1, std::memory_order_relaxed);
         // The next kernel must not overlap earlier ones, which may still use the block.
         participant(stream).own = -1;
@@ -206,13 +206,13 @@ bool CaptureRecorder::owns(const Block& block) const noexcept {
 
 void CaptureRecorder::offer(Block& block) {
     if (bodies != 0) return;  // uses within the body are not on this tape yet
-    Spare spare{&block, tape->users_of(block)};
+    Freed freed{&block, tape->users_of(block)};
     for (const Declared& one : declared_) {
         if (one.block != &block) continue;
         if (one.participant == everywhere) return;
-        merge(spare.after, participants[one.participant].at.last_ops);
+        merge(freed.after, participants[one.participant].at.last_ops);
     }
-    spares_.push_back(std::move(spare));
+    freed_.push_back(std::move(freed));
 }
 
 void CaptureRecorder::declare_use(StreamRecord& stream, Block& block) {
@@ -230,9 +230,9 @@ void CaptureRecorder::tell_capture_around() {
     for (const Declared& one : declared_) theirs.push_back({one.block, one.serial, everywhere});
 }
 
-Block* take_spare(StreamRecord& stream, std::size_t bytes) {
+Block* take_freed(StreamRecord& stream, std::size_t bytes) {
     const Recorded r(stream);
-    return r && r->is_capture() ? static_cast<CaptureRecorder&>(*r).take_spare(stream, bytes)
+    return r && r->is_capture() ? static_cast<CaptureRecorder&>(*r).take_freed(stream, bytes)
                                 : nullptr;
 }
 

@@ -47,7 +47,7 @@ public:
     void flush(const SourceLocation&) override {}
     void step_aside(StreamRecord&, const SourceLocation&) override {}
 
-    Block* take_spare(StreamRecord& stream, std::size_t bytes);
+    Block* take_freed(StreamRecord& stream, std::size_t bytes);
     void own(StreamRecord& stream, Block& block, const SourceLocation& where);
     void offer(Block& block);
     bool owns(const Block& block) const noexcept;
@@ -61,7 +61,7 @@ protected:
 private:
     /// A block of the capture that its array has freed. Work can reuse the block if it is ordered
     /// after the operations `after`.
-    struct Spare {
+    struct Freed {
         Block* block;
         std::vector<std::uint32_t> after;
     };
@@ -77,7 +77,7 @@ private:
     std::string unjoined(const std::vector<bool>& reached) const;
 
     CaptureMode mode_ = CaptureMode::thread_local_;
-    std::vector<Spare> spares_;
+    std::vector<Freed> freed_;
     std::vector<Block*> owned_;  ///< blocks allocated in this capture
     std::vector<Declared> declared_;
 };

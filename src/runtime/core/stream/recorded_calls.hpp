@@ -150,7 +150,7 @@ void note_recorded_use(StreamRecord& stream, Block& block);
 /// Returns a block of at least `bytes` that was freed earlier in the capture and whose uses all
 /// precede the stream's next operation. Returns null if there is none or no capture records the
 /// stream.
-Block* take_spare(StreamRecord& stream, std::size_t bytes);
+Block* take_freed(StreamRecord& stream, std::size_t bytes);
 /// Makes the capture's graph an owner of the block too. Has no effect if no capture records the
 /// stream.
 void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& where);

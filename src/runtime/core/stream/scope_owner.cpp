@@ -14,7 +14,7 @@ constinit std::atomic<ScopeOwner*> owners[most_owners];  // 0 stays free
 constinit std::atomic<std::size_t> last_owner{0};
 constinit LeftScope end_mark;
 /// The number of scopes that a thread may enter while it ends, after it lost its owner.
-constexpr std::uint64_t spare_serials = 1u << 20;
+constexpr std::uint64_t serials_ahead = 1u << 20;
 }  // namespace
 
 struct EndOfScopes {
@@ -88,7 +88,7 @@ LeftScope* ScopeOwner::take_left() noexcept {
 void ScopeOwner::end(std::uint64_t last_serial) noexcept {
     LeftScope* left = left_.exchange(ended(), std::memory_order_acq_rel);
     while (left != nullptr) delete std::exchange(left, left->next);
-    since_.store(last_serial + spare_serials, std::memory_order_release);
+    since_.store(last_serial + serials_ahead, std::memory_order_release);
     is_taken_.store(false, std::memory_order_release);
 }
 

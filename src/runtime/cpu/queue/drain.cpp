@@ -297,7 +297,7 @@ Queue::Next Queue::step() noexcept {
         Chunk* empty = std::exchange(head_, head_->next);
         head_offset_ = 0;
         if (empty->size == ChunkPool::standard)
-            empty = spare_.exchange(empty, std::memory_order_acq_rel);
+            empty = cached_chunk_.exchange(empty, std::memory_order_acq_rel);
         chunks().give(empty);
         return Next::more;
     }

@@ -47,13 +47,13 @@ Queue::Queue(StreamRecord& stream, int level)
 
 Queue::~Queue() {
     chunks().give(head_);
-    chunks().give(spare_.load());
+    chunks().give(cached_chunk_.load());
     delete fibers_.load();
 }
 
 void Queue::add_chunk(std::size_t bytes) {
     const std::size_t wanted = std::max(ChunkPool::standard, bytes + link_bytes);
-    Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
+    Chunk* chunk = cached_chunk_.exchange(nullptr, std::memory_order_acquire);
     if (chunk != nullptr && chunk->size < wanted) chunks().give(std::exchange(chunk, nullptr));
     if (chunk == nullptr) chunk = chunks().take(wanted);
     chunk->next = nullptr;

@@ -333,7 +333,7 @@ private:
     bool retired_ = false;
     bool closes_ = false;
     std::atomic<std::uint64_t> pushed_{0};
-    std::atomic<Chunk*> spare_{nullptr};
+    std::atomic<Chunk*> cached_chunk_{nullptr};
 
     // Written by the draining thread.
     alignas(64) std::atomic<std::uint64_t> done_{0};

@@ -121,11 +121,11 @@ struct Gpu {
 
     EventPool events;  ///< without timing
 
-    /// Number of elements in the lists below, except for spare_zombies.
+    /// Number of elements in the lists below, except for unused_zombies.
     std::atomic<std::size_t> cleanups{0};
-    std::mutex cleanups_mutex;        ///< guards the next seven
-    std::list<Zombie> zombies;        ///< lists, because splicing their elements cannot fail
-    std::list<Zombie> spare_zombies;  ///< one for each open stream that heddle created
+    std::mutex cleanups_mutex;         ///< guards the next seven
+    std::list<Zombie> zombies;         ///< lists, because splicing their elements cannot fail
+    std::list<Zombie> unused_zombies;  ///< one for each open stream that heddle created
     DoomedGraphs doomed;
     std::size_t zombies_in_hand = 0;  ///< number of zombies that a thread has removed to inspect
     /// Retried by run_cleanups(). An action may call defer() again.

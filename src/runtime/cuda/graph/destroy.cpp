@@ -5,7 +5,7 @@
 #include "core/base/report.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/graph/spares.hpp"
+#include "cuda/graph/cached_graphs.hpp"
 #include "cuda/host_sync/wait_gate.hpp"
 
 namespace heddle::detail::cu {
@@ -59,7 +59,7 @@ bool destroy_or_keep(std::unique_ptr<Doomed>& one, bool must_end = false) noexce
     one->native.replaced.clear();
     const bool has_executable = one->native.exec != nullptr;
     if (has_executable && one->native.has_conditions) {
-        keep_spare(std::move(one));
+        cache_graph(std::move(one));
         return true;
     }
     if (has_executable && !must_end) return destroy_at_gate(one);

@@ -20,7 +20,7 @@ struct Doomed {
     std::unique_ptr<Doomed> next;  ///< the next one in a list
 };
 
-/// Destroys the graph once its newest launch is done, or passes it to keep_spare(). Postpones the
+/// Destroys the graph once its newest launch is done, or passes it to cache_graph(). Postpones the
 /// destruction while a GPU waits for a CPU stream, unless very many destructions are postponed
 /// already.
 void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept;

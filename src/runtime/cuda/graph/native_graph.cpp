@@ -8,9 +8,9 @@
 #include "core/base/report.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/user_object.hpp"
+#include "cuda/graph/cached_graphs.hpp"
 #include "cuda/graph/destroy.hpp"
 #include "cuda/graph/node_parameters.hpp"
-#include "cuda/graph/spares.hpp"
 #include "cuda/host_sync/signal.hpp"
 #include "cuda/memory/kept_graphs.hpp"
 
@@ -140,14 +140,14 @@ void NativeGraph::find_components(const GraphData& data) {
 /// ownership of the new graph's host nodes. Later changes refer to the nodes of the graph from
 /// which the executable was instantiated.
 bool NativeGraph::take_over(const SourceLocation& where) {
-    std::unique_ptr<Doomed> spare = take_spare(shape);
-    if (spare == nullptr) return false;
-    NativeGraph& old = spare->native;
+    std::unique_ptr<Doomed> cached = take_cached(shape);
+    if (cached == nullptr) return false;
+    NativeGraph& old = cached->native;
     cudaGraphExecUpdateResultInfo info{};
     const cudaError_t code = api.cudaGraphExecUpdate(old.exec.get(), graph.get(), &info);
     if (code != cudaSuccess) {
         old.shape = 0;
-        keep_spare(std::move(spare));
+        cache_graph(std::move(cached));
         if (is_sticky(code)) check(code, "cudaGraphExecUpdate", gpu->index, where);
         cudaGetLastError();
         return false;
@@ -157,7 +157,7 @@ bool NativeGraph::take_over(const SourceLocation& where) {
     const std::size_t count = std::min(nodes.size(), old.nodes.size());
     for (std::size_t i = 0; i < count; ++i) nodes[i].native = old.nodes[i].native;
     host_graph = std::move(old.host_graph);
-    destroy_natively(*spare);  // destroys only the new graph
+    destroy_natively(*cached);  // destroys only the new graph
     return true;
 }
 

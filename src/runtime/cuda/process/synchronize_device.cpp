@@ -43,7 +43,7 @@ private:
         cudaEvent_t event;
         bool is_closed;
     };
-    void add(StreamRecord& stream, cudaEvent_t& spare);
+    void add(StreamRecord& stream, cudaEvent_t& next_event);
     void note(CUresult code, const char* call) {
         if (failure_ == nullptr) failure_ = failure_from(as_runtime(code), call, g_.index);
     }
@@ -60,16 +60,16 @@ void Ends::add_all(const SourceLocation& where) {
         if (s.device.is_cuda() && s.device.index() == g_.index) streams.push_back(&s);
     });
     all_.reserve(streams.size());
-    cudaEvent_t spare = nullptr;
+    cudaEvent_t next_event = nullptr;
     for (StreamRecord* s : streams) {
-        if (spare == nullptr) spare = take_event(g_, where);
-        add(*s, spare);
+        if (next_event == nullptr) next_event = take_event(g_, where);
+        add(*s, next_event);
     }
-    give_event(g_, spare);
+    give_event(g_, next_event);
 }
 
-/// Adds a stream. If it uses the event `spare`, sets `spare` to null.
-void Ends::add(StreamRecord& stream, cudaEvent_t& spare) {
+/// Adds a stream. If it uses the event `next_event`, sets `next_event` to null.
+void Ends::add(StreamRecord& stream, cudaEvent_t& next_event) {
     const std::lock_guard life(stream.life);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
     if (stream.native == nullptr) {
@@ -82,9 +82,9 @@ void Ends::add(StreamRecord& stream, cudaEvent_t& spare) {
         is_any_capturing_ = true;
         return;
     }
-    const CUresult code = record_on(g_, spare, static_cast<cudaStream_t>(stream.native));
+    const CUresult code = record_on(g_, next_event, static_cast<cudaStream_t>(stream.native));
     if (code == CUDA_SUCCESS)
-        all_.push_back({&stream, given, std::exchange(spare, nullptr), false});
+        all_.push_back({&stream, given, std::exchange(next_event, nullptr), false});
     else note(code, "cuEventRecord");
 }
 

@@ -17,12 +17,12 @@ namespace heddle::detail::cu {
 namespace {
 
 /// Caches internal streams, whose handles captures lend to code outside heddle.
-class SpareStreams {
+class IdleStreams {
 public:
     cudaStream_t acquire(const Gpu& g, int priority, const SourceLocation& where) {
         {
             const std::lock_guard lock(mutex_);
-            const auto found = std::ranges::find_if(free_, [&](const Spare& one) {
+            const auto found = std::ranges::find_if(free_, [&](const Idle& one) {
                 return one.gpu == g.index && one.priority == priority;
             });
             if (found != free_.end()) {
@@ -44,16 +44,16 @@ public:
     }
 
 private:
-    struct Spare {
+    struct Idle {
         int gpu;
         int priority;
         cudaStream_t native;
     };
     std::mutex mutex_;  ///< guards the next two
-    std::vector<Spare> free_;
+    std::vector<Idle> free_;
     std::size_t made_ = 0;
 };
-constinit NeverDestroyed<SpareStreams> spares;
+constinit NeverDestroyed<IdleStreams> idle_streams;
 
 class NativeCapture final : public ForeignCapture {
 public:
@@ -62,7 +62,7 @@ public:
           mode_(mode), priority_(stream.priority.load(std::memory_order_relaxed)),
           is_held_(is_held) {
         const InContext in(gpu_);
-        native_ = is_held ? native_of(stream) : spares.get().acquire(gpu_, priority_, where);
+        native_ = is_held ? native_of(stream) : idle_streams.get().acquire(gpu_, priority_, where);
         try {
             // Copies the stream's attributes, such as an access policy, because captured kernels
             // take these from their stream.
@@ -161,7 +161,7 @@ private:
     }
     void release(bool is_usable) noexcept {
         if (is_held_) return;
-        if (is_usable) spares.get().release(gpu_, priority_, native_);
+        if (is_usable) idle_streams.get().release(gpu_, priority_, native_);
         else note_failure(api.cudaStreamDestroy(native_), "cudaStreamDestroy", gpu_.index);
     }
 

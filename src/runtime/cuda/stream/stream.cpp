@@ -87,7 +87,7 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
     const int priority =
         std::clamp(stream.priority.load(), g.priorities.greatest, g.priorities.least);
     stream.priority.store(priority);
-    std::list<Zombie> spare(1);  // closing the stream does not allocate
+    std::list<Zombie> unused(1);  // closing the stream does not allocate
     cudaStream_t native = nullptr;
     check(api.cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, priority),
           "cudaStreamCreateWithPriority", g.index, where);
@@ -98,7 +98,7 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
     }
     {
         const std::lock_guard lock(g.cleanups_mutex);
-        g.spare_zombies.splice(g.spare_zombies.end(), spare);
+        g.unused_zombies.splice(g.unused_zombies.end(), unused);
     }
     stream.owns_native = true;
     stream.cached_at.store(0, std::memory_order_relaxed);
@@ -116,7 +116,7 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     std::list<Zombie> own;
     if (stream.owns_native) {
         const std::lock_guard lock(g.cleanups_mutex);
-        own.splice(own.end(), g.spare_zombies, g.spare_zombies.begin());
+        own.splice(own.end(), g.unused_zombies, g.unused_zombies.begin());
     }
     if (!in_callback) {
         RelaxedCapture relaxed;

@@ -1,4 +1,4 @@
-#include "cuda/graph/spares.hpp"
+#include "cuda/graph/cached_graphs.hpp"
 
 #include <mutex>
 #include <utility>
@@ -16,19 +16,19 @@ namespace {
 
 using List = std::unique_ptr<Doomed>;
 
-struct Spares {
+struct CachedGraphs {
     static constexpr std::size_t most = 64;
     SpinLock lock;
     List newest;
     std::size_t count = 0;
     bool is_scheduled = false;  ///< whether a background thread will reduce the list to `most`
 };
-constinit NeverDestroyed<Spares> instance;
-Spares& spares() noexcept { return instance.get(); }
+constinit NeverDestroyed<CachedGraphs> instance;
+CachedGraphs& cached() noexcept { return instance.get(); }
 
 /// Removes and returns the newest executable that the predicate accepts, or null. Call with the
 /// lock held.
-template <class Wanted> List take_if(Spares& all, Wanted wanted) noexcept {
+template <class Wanted> List take_if(CachedGraphs& all, Wanted wanted) noexcept {
     for (List* at = &all.newest; *at != nullptr; at = &(*at)->next) {
         if (!wanted(**at)) continue;
         List one = std::move(*at);
@@ -40,14 +40,14 @@ template <class Wanted> List take_if(Spares& all, Wanted wanted) noexcept {
 }
 
 List take_oldest_excess() noexcept {
-    const std::lock_guard lock(spares().lock);
-    if (spares().count <= Spares::most) return nullptr;
-    return take_if(spares(), [](const Doomed& one) { return one.next == nullptr; });
+    const std::lock_guard lock(cached().lock);
+    if (cached().count <= CachedGraphs::most) return nullptr;
+    return take_if(cached(), [](const Doomed& one) { return one.next == nullptr; });
 }
 
 void give_up() noexcept {
-    const std::lock_guard lock(spares().lock);
-    spares().is_scheduled = false;
+    const std::lock_guard lock(cached().lock);
+    cached().is_scheduled = false;
 }
 
 /// Destroys the oldest executables while there are too many. Runs on a background thread, because
@@ -58,9 +58,9 @@ void destroy_excess() noexcept try {
         if (one != nullptr) destroy_natively(*one);
         wait_gate.open();
         if (one != nullptr) continue;
-        const std::lock_guard lock(spares().lock);
-        spares().is_scheduled = spares().count > Spares::most;
-        if (!spares().is_scheduled) return;
+        const std::lock_guard lock(cached().lock);
+        cached().is_scheduled = cached().count > CachedGraphs::most;
+        if (!cached().is_scheduled) return;
     }
     poll_in_background([] {
         if (is_forked()) return true;
@@ -72,7 +72,7 @@ void destroy_excess() noexcept try {
         }
         return true;
     });
-} catch (...) {  // out of memory or no thread: the next keep_spare() tries again
+} catch (...) {  // out of memory or no thread: the next cache_graph() tries again
     give_up();
 }
 
@@ -110,13 +110,13 @@ std::uint64_t shape_of(const GraphData& graph) {
     return hash != 0 ? hash : 1;
 }
 
-void keep_spare(List one) noexcept {
+void cache_graph(List one) noexcept {
     {
-        const std::lock_guard lock(spares().lock);
-        one->next = std::move(spares().newest);
-        spares().newest = std::move(one);
-        if (++spares().count <= Spares::most || spares().is_scheduled) return;
-        spares().is_scheduled = true;
+        const std::lock_guard lock(cached().lock);
+        one->next = std::move(cached().newest);
+        cached().newest = std::move(one);
+        if (++cached().count <= CachedGraphs::most || cached().is_scheduled) return;
+        cached().is_scheduled = true;
     }
     try {
         static std::once_flag once;
@@ -127,9 +127,9 @@ void keep_spare(List one) noexcept {
     }
 }
 
-List take_spare(std::uint64_t shape) noexcept {
-    const std::lock_guard lock(spares().lock);
-    return take_if(spares(), [&](const Doomed& one) { return one.native.shape == shape; });
+List take_cached(std::uint64_t shape) noexcept {
+    const std::lock_guard lock(cached().lock);
+    return take_if(cached(), [&](const Doomed& one) { return one.native.shape == shape; });
 }
 
 bool destroy_kept_graphs(int device) noexcept {
@@ -139,8 +139,8 @@ bool destroy_kept_graphs(int device) noexcept {
     while (true) {
         List one;
         {
-            const std::lock_guard lock(spares().lock);
-            one = take_if(spares(), is_there);
+            const std::lock_guard lock(cached().lock);
+            one = take_if(cached(), is_there);
         }
         if (one == nullptr) break;
         destroy_natively(*one);

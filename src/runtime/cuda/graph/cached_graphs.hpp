@@ -16,8 +16,8 @@ std::uint64_t shape_of(const GraphData& graph);
 /// Caches an executable for reuse, because destroying it waits for its device and blocks calls of
 /// other threads. The executable's launches must be done. If too many executables are cached, a
 /// background thread destroys the oldest ones. Does not block.
-void keep_spare(std::unique_ptr<Doomed> one) noexcept;
+void cache_graph(std::unique_ptr<Doomed> one) noexcept;
 /// Returns the newest executable of this shape, or null.
-std::unique_ptr<Doomed> take_spare(std::uint64_t shape) noexcept;
+std::unique_ptr<Doomed> take_cached(std::uint64_t shape) noexcept;
 
 }  // namespace heddle::detail::cu
