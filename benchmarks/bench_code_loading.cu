@@ -155,8 +155,8 @@ void load_and_launch(Bench& b, const std::string& image) {
 void beside_queue(Bench& b, int launches, std::uint64_t ns, Beside& found) {
     found.compiled_idle.push_back(us_of([&] { compile_another(b.device).wait(); }) * 1e-3);
     b.keep_busy(launches, ns);
-    int given = 0;
-    found.launch_before.push_back(longest_launch(b, [&] { return ++given < 1000; }));
+    int launched = 0;
+    found.launch_before.push_back(longest_launch(b, [&] { return ++launched < 1000; }));
 
     const std::int64_t begin = bench::now_ns();
     const Program program = compile_another(b.device);
@@ -167,8 +167,8 @@ void beside_queue(Bench& b, int launches, std::uint64_t ns, Beside& found) {
     const std::int64_t begin_of_load = bench::now_ns();
     const Module later = program.load_when_idle();
     found.load_call.push_back(us(bench::now_ns() - begin_of_load));
-    given = 0;
-    longest = std::max(longest, longest_launch(b, [&] { return ++given < 200; }));
+    launched = 0;
+    longest = std::max(longest, longest_launch(b, [&] { return ++launched < 200; }));
     found.launch_then.push_back(longest);
     if (later.is_ready())
         throw std::runtime_error(

@@ -265,7 +265,7 @@ TEST_CASE("threads with a batch each share the streams of one pool, and none wor
             const Stream s(test_device());
             Batch batch({.on_cpu = true});
             std::atomic<int> ran{0};
-            int given = 0;
+            int enqueued = 0;
             for (std::size_t i = 0; i < repetitions(500, 50); ++i) {
                 ScopedBatch in(batch, s);
                 for (int k = 0; k < 2; ++k) {
@@ -273,7 +273,7 @@ TEST_CASE("threads with a batch each share the streams of one pool, and none wor
                         const StreamPool::Lease lease = pool.lease();
                         lease.wait_stream(s);
                         launch_host(lease, [&ran] { ++ran; });
-                        ++given;
+                        ++enqueued;
                         s.wait_stream(lease);
                     });
                     if (error) ++refused;
@@ -281,7 +281,7 @@ TEST_CASE("threads with a batch each share the streams of one pool, and none wor
                 if ((i + static_cast<std::size_t>(t)) % 3 == 0) in.flush();
                 in.end();
                 s.synchronize();  // covers all work of this thread
-                if (ran != given) ++strays;
+                if (ran != enqueued) ++strays;
             }
         });
     for (std::thread& t : threads) t.join();

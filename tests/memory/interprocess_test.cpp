@@ -44,7 +44,7 @@ ChildResult child_with(const std::string& test, const ArrayHandle& handle) {
     return run_test_case(test, {"HEDDLE_TEST_HANDLE=" + as_text(handle)});
 }
 
-ArrayHandle given() { return from_text<ArrayHandle>("HEDDLE_TEST_HANDLE"); }
+ArrayHandle handle_of_parent() { return from_text<ArrayHandle>("HEDDLE_TEST_HANDLE"); }
 
 }  // namespace
 
@@ -97,7 +97,7 @@ TEST_CASE("another process reads and writes a shared array") {
 TEST_CASE("child: adds to a shared array", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
-    Array<int> x = import_array<int>(given());
+    Array<int> x = import_array<int>(handle_of_parent());
     CHECK(x.device() == test_device());
     REQUIRE(to_host(s, x) == Ints(10'000, 5));
     launch(s, Add{}, dim(10'000), x, 3);
@@ -122,10 +122,11 @@ TEST_CASE("child: fills a shared part", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
     {
-        Array<int> x = import_array<int>(given());
+        Array<int> x = import_array<int>(handle_of_parent());
         CHECK(x.size() == 20);
         fill(s, x, 2);
-        Array<int> twice = import_array<int>(given());  // imports the same memory a second time
+        Array<int> twice =
+            import_array<int>(handle_of_parent());  // imports the same memory a second time
         CHECK(to_host(s, twice) == Ints(20, 2));
     }  // destroyed although the stream may still fill the array
     s.synchronize();
@@ -150,13 +151,13 @@ TEST_CASE("child: orders two imports by data", "[.child]") {
     DataOrder order(test_device(), {.streams = 3, .spread = DataSpread::always});
     Array<int> part = import_array<int>(from_text<ArrayHandle>("HEDDLE_TEST_PART"));
     {
-        Array<int> whole = import_array<int>(given());
+        Array<int> whole = import_array<int>(handle_of_parent());
         order.task({writes(whole)}, [&](StreamRef s) { gate.hold(s); });
         launch(order, Set{}, dim(100), whole, 7);
     }  // work on `whole` is still pending
     order.task({writes(y)}, [](StreamRef) {});
     launch(order, CopyKernel{}, dim(20), part, y);
-    launch_host(order, [seen] { seen.add("again"); }, reads(import_array<int>(given())));
+    launch_host(order, [seen] { seen.add("again"); }, reads(import_array<int>(handle_of_parent())));
     launch_host(order, [seen] { seen.add("other"); }, reads(other));
     CHECK(eventually([&] { return seen.has("other"); }));
     finish_work(test_device());
@@ -275,7 +276,7 @@ TEST_CASE("an array of a process that has given it up is refused") {
 
 TEST_CASE("child: imports what is gone", "[.child]") {
     end_if_it_hangs();
-    const auto error = error_of([] { (void)import_array<int>(given()); });
+    const auto error = error_of([] { (void)import_array<int>(handle_of_parent()); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::unsupported);
     CHECK(mentions(error, "has released it"));
@@ -312,7 +313,7 @@ TEST_CASE("work of one process waits for an event that another one records") {
 TEST_CASE("child: waits for a shared event", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
-    Array<int> x = import_array<int>(given());
+    Array<int> x = import_array<int>(handle_of_parent());
     const Event filled = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     CHECK(filled.device() == test_device());
     s.wait_event(filled);
@@ -357,7 +358,7 @@ TEST_CASE("a process waits for what another one has recorded on its event") {
 TEST_CASE("child: records a shared event", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
-    Array<int> x = import_array<int>(given());
+    Array<int> x = import_array<int>(handle_of_parent());
     Event added = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     launch(s, Add{}, dim(10'000), x, 3);
     added.record(s);
@@ -852,7 +853,7 @@ TEST_CASE("a handle that names something else than memory of heddle's is refused
 }
 TEST_CASE("child: imports what is not heddle's", "[.child]") {
     end_if_it_hangs();
-    const auto error = error_of([] { (void)import_array<int>(given()); });
+    const auto error = error_of([] { (void)import_array<int>(handle_of_parent()); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::unsupported);
     CHECK(mentions(error, "is not shared memory of heddle"));

@@ -5,12 +5,12 @@
 
 namespace {
 
-void* allocate(void* is_given) {
+void* allocate(void* is_allocated) {
     try {
         ::operator delete(::operator new(1));
-        *static_cast<bool*>(is_given) = true;
+        *static_cast<bool*>(is_allocated) = true;
     } catch (const std::bad_alloc&) {
-        *static_cast<bool*>(is_given) = false;
+        *static_cast<bool*>(is_allocated) = false;
     }
     return nullptr;
 }
@@ -19,9 +19,9 @@ void* allocate(void* is_given) {
 
 /// Starts a thread that allocates. Returns whether the thread got memory.
 extern "C" bool heddle_test_allocate_on_a_thread() {
-    bool is_given = false;
+    bool is_allocated = false;
     pthread_t thread;
-    if (pthread_create(&thread, nullptr, &allocate, &is_given) != 0) return false;
+    if (pthread_create(&thread, nullptr, &allocate, &is_allocated) != 0) return false;
     pthread_join(thread, nullptr);
-    return is_given;
+    return is_allocated;
 }

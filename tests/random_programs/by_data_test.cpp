@@ -233,17 +233,17 @@ private:
         switch (s.call) {
         case Call::task_makes:
         case Call::task_makes_side:
-            order_->task({reads(from)}, [&](StreamRef given) {
+            order_->task({reads(from)}, [&](StreamRef of_task) {
                 const Stream side(test_device());
-                const StreamRef stream = s.call == Call::task_makes ? given : StreamRef(side);
-                if (stream != given) stream.wait_stream(given);
+                const StreamRef stream = s.call == Call::task_makes ? of_task : StreamRef(side);
+                if (stream != of_task) stream.wait_stream(of_task);
                 to = Array<int>();
                 Array<int> made = clone(stream, from);
                 launch(stream, Scale{}, dim(size), made, s.a, s.b, s.slow);
                 to = std::move(made);
                 // The order declared the read on the task's stream, which must therefore wait for
                 // `side`.
-                if (stream != given) given.wait_stream(stream);
+                if (stream != of_task) of_task.wait_stream(stream);
             });
             break;
         case Call::task_forks:

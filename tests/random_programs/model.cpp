@@ -31,13 +31,13 @@ void Clock::meet(const Clock& other) {
 Model::Model(const Program& program, Strictness strictness)
     : program_(program), strictness_(strictness), streams_(program.streams.size()),
       events_(program.events.size()), graphs_(program.graphs.size()),
-      recorded_(program.events.size()), given_(program.streams.size()),
+      recorded_(program.events.size()), enqueued_(program.streams.size()),
       buffers_(program.buffers.size()), current_(program.current),
       branches_(program.devices.size()) {}
 
 void Model::know_stream() {
     streams_.emplace_back();
-    given_.push_back(0);
+    enqueued_.push_back(0);
 }
 
 void Model::record(int event, int stream) {
@@ -68,7 +68,7 @@ void Model::access(int statement, int stream, int from, int to) {
     Clock& clock = at(streams_, stream);
     clock.join(host_);
     for (const Point& p : missing(stream, from, to)) note({p.statement, statement});
-    const Point point{stream, ++at(given_, stream), statement, in_body_};
+    const Point point{stream, ++at(enqueued_, stream), statement, in_body_};
     clock.set(stream, point.count);
     if (from >= 0) {
         auto& reads = at(buffers_, from).reads;
@@ -123,7 +123,7 @@ void Model::copy_here(int statement, int stream, int from, int to) {
 // Models a wait for all users of the arrays that the work uses.
 void Model::by_data(int statement, int stream, int order, const Statements& work) {
     at(streams_, order) = at(streams_, stream);
-    at(streams_, order).set(order, at(given_, order));
+    at(streams_, order).set(order, at(enqueued_, order));
     for (const Statement& w : work) {
         for (const Point& p : missing(order, w.from, w.to)) at(streams_, order).know(p);
         if (w.what != What::fail) access(statement, order, w.from, w.to);
@@ -208,12 +208,13 @@ void Model::condition(const Statement& s, int round) {
     condition_ = s.stream;
     std::vector<Clock> end;
     const std::vector<Clock> begin = streams_;
-    const std::vector<unsigned> given = given_;
+    const std::vector<unsigned> enqueued = enqueued_;
     // Only one of the bodies runs. Both for it and for later work, operations of the other bodies
     // count as complete.
     const auto know_bodies = [&] {
-        for (std::size_t t = 0; t < given_.size(); ++t)
-            if (given_[t] != given[t]) at(streams_, s.stream).set(static_cast<int>(t), given_[t]);
+        for (std::size_t t = 0; t < enqueued_.size(); ++t)
+            if (enqueued_[t] != enqueued[t])
+                at(streams_, s.stream).set(static_cast<int>(t), enqueued_[t]);
     };
     for (const Statements& body : s.bodies) {
         streams_ = begin;
@@ -302,7 +303,7 @@ void Model::statement(const Statement& s, int round) {
     }
     case What::temporary:
         at(streams_, s.stream) = in_capture_ && condition_ < 0 ? start_ : Clock();
-        at(streams_, s.stream).set(s.stream, at(given_, s.stream));
+        at(streams_, s.stream).set(s.stream, at(enqueued_, s.stream));
         if (s.pooled && strictness_ == Strictness::whatever)
             at(streams_, s.stream).join(at(branches_, device_of(s.stream)));
         if (condition_ >= 0) at(streams_, s.stream).join(at(streams_, condition_));

@@ -113,7 +113,7 @@ private:
     WaitName left_out_;
     std::vector<Clock> streams_, events_, graphs_;
     std::vector<bool> recorded_;  ///< by event: whether it was recorded in this segment
-    std::vector<unsigned> given_;
+    std::vector<unsigned> enqueued_;
     Clock host_, start_;
     std::vector<Buffer> buffers_;
     std::vector<int> current_;

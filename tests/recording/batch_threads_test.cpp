@@ -43,13 +43,13 @@ TEST_CASE("what is recorded for a stream keeps its order while another thread as
     const Here here;
     const Drained drained;
     Batch step = recorded();
-    long next = 0, wrong = 0, given = 0;
+    long next = 0, wrong = 0, enqueued = 0;
     {
         const Meanwhile monitor([&] { (void)here.stream.is_complete(); });
         for (std::size_t round = 0; round < repetitions(1000, 50); ++round) {
             step.run([&] {
                 for (int i = 0; i < 50; ++i)
-                    launch_host([&, number = given++] {
+                    launch_host([&, number = enqueued++] {
                         if (number != next) ++wrong;
                         next = number + 1;
                     });
@@ -59,7 +59,7 @@ TEST_CASE("what is recorded for a stream keeps its order while another thread as
     }
     here.stream.synchronize();
     CHECK(wrong == 0);
-    CHECK(next == given);
+    CHECK(next == enqueued);
 }
 
 TEST_CASE(

@@ -23,10 +23,10 @@ struct Large {
 /// A stream, and the values that its host functions read, in the order in which they ran.
 struct Noted {
     Stream s{test_device()};
-    Ints given, found;
+    Ints expected, found;
 
     void enqueue(int value) {
-        given.insert(given.end(), 2, value);
+        expected.insert(expected.end(), 2, value);
         launch_host(s, [this, large = Large(value)] {
             const int first = large.values.front();
             found.push_back(large.is(first) ? first : -1);
@@ -60,7 +60,7 @@ TEST_CASE("what batches recorded stays as it was until it has run, whatever is r
     CHECK(noted.found.empty());
     gate.open();
     noted.s.synchronize();
-    CHECK(noted.found == noted.given);
+    CHECK(noted.found == noted.expected);
 }
 
 TEST_CASE("tapes are recorded anew while workers end what was on them") {
@@ -77,6 +77,6 @@ TEST_CASE("tapes are recorded anew while workers end what was on them") {
     }
     for (const Noted& one : noted) {
         one.s.synchronize();
-        CHECK(one.found == one.given);
+        CHECK(one.found == one.expected);
     }
 }

@@ -308,14 +308,14 @@ TEST_CASE("many scopes are left elsewhere while their thread enters and leaves o
         });
     std::thread owner([&] {
         const StreamRef before = current_stream(test_device());
-        std::size_t given = 0;
+        std::size_t enqueued = 0;
         for (std::size_t i = 0; i < rounds; ++i) {
             // An older, closed scope counts towards the limit of 128 while a newer one is open.
-            if (given % 60 != 0 || given == finished) {
+            if (enqueued % 60 != 0 || enqueued == finished) {
                 Frame task = hold_scope(a);
                 const std::lock_guard lock(mutex);
                 left.push_back(std::move(task));
-                ++given;
+                ++enqueued;
             }
             {
                 const ScopedStream in(b, {.wait_on_enter = false});
@@ -323,7 +323,7 @@ TEST_CASE("many scopes are left elsewhere while their thread enters and leaves o
             }
         }
         is_over = true;
-        (void)eventually([&] { return finished == given; });
+        (void)eventually([&] { return finished == enqueued; });
         CHECK(current_stream(test_device()) == before);
     });
     owner.join();

@@ -280,12 +280,12 @@ TEST_CASE("streams tied by many threads at once keep every order they were promi
     for (std::size_t t = 0; t < 4; ++t)
         threads.emplace_back([&, t] {
             const Stream mine(test_device());
-            std::atomic<std::size_t> given{0};
+            std::atomic<std::size_t> enqueued{0};
             for (std::size_t i = 0; i < rounds; ++i) {
                 const Stream& via = shared[(t + i) % shared.size()];
-                launch_host(mine, [&] { ++given; });
+                launch_host(mine, [&] { ++enqueued; });
                 via.wait_stream(mine);
-                launch_host(via, [&, i] { wrong += given < i + 1; });
+                launch_host(via, [&, i] { wrong += enqueued < i + 1; });
                 mine.wait_stream(via);
             }
             mine.synchronize();

@@ -163,7 +163,7 @@ TEST_CASE("random programs on many threads at once do what they say") {
 
 TEST_CASE("random waits among shared streams, from many threads, lose no work") {
     const Drained drained;
-    std::atomic<std::size_t> given{0}, ran{0};
+    std::atomic<std::size_t> enqueued{0}, ran{0};
     std::vector<Stream> streams;
     for (std::size_t i = 0; i < 12; ++i)
         streams.emplace_back(test_devices()[i % test_devices().size()]);
@@ -183,18 +183,18 @@ TEST_CASE("random waits among shared streams, from many threads, lose no work") 
                         b, {.wait_on_enter = true, .wait_on_exit = random.below(2) == 0}};
                     break;
                 }
-                default: ++given; launch_host(a, [&] { ++ran; });
+                default: ++enqueued; launch_host(a, [&] { ++ran; });
                 }
             }
         });
     for (std::thread& t : threads) t.join();
     synchronize();
-    CHECK(ran == given);
+    CHECK(ran == enqueued);
 }
 
 TEST_CASE("streams, events and arrays destroyed in any order with work pending lose nothing") {
     const Drained drained;
-    std::atomic<std::size_t> given{0}, ran{0};
+    std::atomic<std::size_t> enqueued{0}, ran{0};
     Random random(7);
     std::vector<Stream> streams;
     std::vector<Event> events;
@@ -235,12 +235,12 @@ TEST_CASE("streams, events and arrays destroyed in any order with work pending l
                 last.record(streams[s]);
             }
             break;
-        default: ++given; launch_host(streams[s], [&] { ++ran; });
+        default: ++enqueued; launch_host(streams[s], [&] { ++ran; });
         }
     }
     streams.clear();
     arrays.clear();
     events.clear();
     synchronize_device(test_device());
-    CHECK(ran == given);
+    CHECK(ran == enqueued);
 }

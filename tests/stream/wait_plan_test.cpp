@@ -155,7 +155,7 @@ constexpr std::string_view state_names[state_count] = {"open",
                                                        "of another kind",
                                                        "of the parent"};
 
-constexpr std::uint64_t given = 3;
+constexpr std::uint64_t submitted = 3;
 
 /// The states of all streams and events of the test. The recorders outlive them.
 struct World {
@@ -173,7 +173,7 @@ struct World {
         StreamRecord& stream = *made;
         stream.backend = state == State::of_another_kind ? &other_backend : &backend;
         stream.id = next_id++;
-        stream.submissions = given;
+        stream.submissions = submitted;
         stream.flags = 0;
         const auto fail = [&](heddle::ErrorCode code) {
             const auto failure = heddle::detail::make_failure(
@@ -247,7 +247,7 @@ Matrix decide_streams(Recorders recorders, bool is_covered, bool is_idle) {
         world.backend.is_idle = world.other_backend.is_idle = is_idle;
         const auto waiter = world.stream(state);
         const auto other = world.stream(static_cast<State>(column));
-        if (is_covered) waiter->waited.note(other->id, given);
+        if (is_covered) waiter->waited.note(other->id, submitted);
         return decide_wait(*waiter, *other, {}, recorders);
     });
 }
@@ -259,7 +259,7 @@ Matrix decide_uses(Recorders recorders, bool is_covered) {
         const bool has_ended = column == state_count;
         const auto user = world.stream(has_ended ? State::open : static_cast<State>(column));
         const heddle::detail::StreamUse use{user.get(), user->id};
-        if (is_covered) waiter->waited.note(use.id, given);
+        if (is_covered) waiter->waited.note(use.id, submitted);
         if (has_ended) user->id = world.next_id++;
         return decide_wait(*waiter, use, {}, recorders);
     });
@@ -283,7 +283,7 @@ Matrix decide_events(Recorders recorders, bool is_idle) {
         event.countable = column != 2;
         event.stream = &by;
         event.stream_id = by.id;
-        event.submissions = given;
+        event.submissions = submitted;
         if (column == 5) event.capture_id = world.here.id;
         if (column == 5) event.recorder = &world.here;
         if (column == 6) event.capture_id = world.gone.id;
@@ -490,7 +490,7 @@ TEST_CASE("a wait for enqueued work asks only what was enqueued", "[stream][wait
         return decide_wait(*waiter, heddle::detail::EnqueuedWork{other.get()}, {}).verdict.rule;
     };
     CHECK(rule() == WaitRuleName::needed);
-    waiter->waited.note(other->id, given);
+    waiter->waited.note(other->id, submitted);
     CHECK(rule() == WaitRuleName::covered);
     other->set(flag::one_loan);
     CHECK(rule() == WaitRuleName::needed);
@@ -506,7 +506,8 @@ TEST_CASE("a lent stream is waited for as one whose handle others hold", "[strea
                kept = world.stream(State::handed_out);
     lent->set(flag::lent | 3 * flag::one_loan);
     for (const bool is_covered : {false, true}) {
-        if (is_covered) waiter->waited.note(lent->id, given), waiter->waited.note(kept->id, given);
+        if (is_covered)
+            waiter->waited.note(lent->id, submitted), waiter->waited.note(kept->id, submitted);
         const auto plan = decide_wait(*waiter, *lent, {}), other = decide_wait(*waiter, *kept, {});
         CHECK(plan.verdict.rule == other.verdict.rule);
         CHECK(plan.verdict.rule == WaitRuleName::needed);
@@ -524,22 +525,22 @@ TEST_CASE("an empty branch needs no wait if what came before it is covered",
         return decide_wait(*base, heddle::detail::BranchEnd{branch.get(), before, begun}, {})
             .verdict.rule;
     };
-    CHECK(rule(given - 1, given) == WaitRuleName::needed);
-    base->waited.note(branch->id, given - 1);
-    CHECK(rule(given - 1, given) == WaitRuleName::empty_branch);
-    CHECK(rule(given, given) == WaitRuleName::needed);          // not covered by an earlier wait
-    CHECK(rule(given - 1, given - 1) == WaitRuleName::needed);  // the stream is not empty
+    CHECK(rule(submitted - 1, submitted) == WaitRuleName::needed);
+    base->waited.note(branch->id, submitted - 1);
+    CHECK(rule(submitted - 1, submitted) == WaitRuleName::empty_branch);
+    CHECK(rule(submitted, submitted) == WaitRuleName::needed);  // not covered by an earlier wait
+    CHECK(rule(submitted - 1, submitted - 1) == WaitRuleName::needed);  // the stream is not empty
     for (const std::uint32_t one :
          {flag::handed_out, flag::one_loan, flag::fallible, flag::recording}) {
         branch->set(one);
-        CHECK(rule(given - 1, given) != WaitRuleName::empty_branch);
+        CHECK(rule(submitted - 1, submitted) != WaitRuleName::empty_branch);
         branch->clear(one);
     }
 }
 
 TEST_CASE("a later wait is elided because of one that counted", "[stream][wait_plan]") {
     const auto counts = [](std::uint32_t facts) {
-        return heddle::detail::plan_of(facts, 100, given).counts();
+        return heddle::detail::plan_of(facts, 100, submitted).counts();
     };
     CHECK(counts(0));
     CHECK(counts(fact::other_kind));

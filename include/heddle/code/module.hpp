@@ -113,10 +113,10 @@ template <class T> inline constexpr bool fits(std::size_t bytes) noexcept {
 }
 static_assert(std::is_standard_layout_v<View<float>>);
 
-[[noreturn]] void throw_argument_count(const ModuleKernelData& kernel, std::size_t given,
+[[noreturn]] void throw_argument_count(const ModuleKernelData& kernel, std::size_t passed,
                                        const SourceLocation& where);
 [[noreturn]] void throw_argument_size(const ModuleKernelData& kernel, std::size_t index,
-                                      std::size_t given, const SourceLocation& where);
+                                      std::size_t passed, const SourceLocation& where);
 
 /// Describes launches of modules' kernels with grid().
 template <> struct LaunchTraits<ModuleKernel, LaunchGrid> {

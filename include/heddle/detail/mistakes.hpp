@@ -24,7 +24,7 @@ namespace mistake {
 /// An argument of a launch. Counted from 1, after the indices.
 template <int number> struct argument {
     /// The template parameter is the type of the argument.
-    template <class Given> struct is {
+    template <class Passed> struct is {
         template <class Parameter> struct but_the_kernel_takes;
         template <class Parameter> struct read_only_but_the_kernel_takes;
         template <class Parameter> struct passed_as_a_View_but_the_kernel_takes;
@@ -44,7 +44,7 @@ template <int number> struct parameter {
 /// An index of a launch, counted from 1.
 template <int number> struct index {
     /// The template parameter is the type of the index.
-    template <class Given> struct is {
+    template <class Passed> struct is {
         template <class Parameter> struct but_the_kernel_takes;
     };
 };

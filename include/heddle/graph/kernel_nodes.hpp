@@ -118,7 +118,7 @@ private:
     /// Reads the current extents and options, because another handle may have changed them.
     void update_shape() {
         if constexpr (is_portable)
-            shape_.how.given |=
+            shape_.how.is_set |=
                 detail::read_shape(this->data(), shape_.extent, shape_.how.options, shape_.where);
     }
     template <class... P> void change_argument(std::int8_t argument, const P&... values) {

@@ -61,8 +61,9 @@ public:
                 std::tuple<P...> values = values_;
                 std::get<index>(values) =
                     detail::pass_as<Parameter>(detail::kernel_argument(value));
-                detail::with_elements(values, [&](const P&... given) {
-                    detail::Access::change_argument(node_, detail::argument_index(index), given...);
+                detail::with_elements(values, [&](const P&... passed) {
+                    detail::Access::change_argument(node_, detail::argument_index(index),
+                                                    passed...);
                 });
                 values_ = values;
             } else {  // does not compile: names the mistake
@@ -99,7 +100,7 @@ private:
     PreparedLaunch(Device device, const K& kernel, const Dim<N>& d, P... values)
         : kernel_(kernel), dim_(d), values_(values...),
           node_(detail::Access::make<KernelNode<K, N>>(kernel, d, device)) {
-        detail::with_elements(values_, [this](P&... given) { node_.args(given...); });
+        detail::with_elements(values_, [this](P&... passed) { node_.args(passed...); });
         graph_ = node_.build(d.where);
     }
 

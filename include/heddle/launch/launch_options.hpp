@@ -59,9 +59,9 @@ struct LaunchOptions {
 
 namespace detail {
 /// Launch options with a flag. A launch without options tests only the flag.
-struct GivenOptions {
+struct PassedOptions {
     LaunchOptions options{};
-    bool given = false;
+    bool is_set = false;
 };
 }  // namespace detail
 

@@ -20,7 +20,7 @@ template <class Self> struct LaunchShape {
     /// The call site of dim() or grid(), for errors of the launch.
     SourceLocation where;
     /// Internal: the options passed to with().
-    detail::GivenOptions how{};
+    detail::PassedOptions how{};
 
     /// Returns this shape with launch options added. For a grid, LaunchOptions::block and
     /// shared_bytes are ignored.

@@ -51,7 +51,7 @@ void Progress::look_at(const Found& found, bool may_advance) {
     Stream& stream = at->second;
     const StreamCounts& counts = found.counts;
     if (is_new) stream.done = stream.pushed = counts.done;
-    given_[found.level] += counts.pushed - stream.pushed;
+    pushed_[found.level] += counts.pushed - stream.pushed;
     done_[found.level] += counts.done - stream.done;
     const bool moved =
         is_new || may_advance || stream.done != counts.done || stream.noted != found.noted;
@@ -108,7 +108,7 @@ void Progress::look(std::int64_t pause_ns) {
     forget_idle();
     look_at(found, threads);
     for (auto& [key, stream] : streams_)
-        if (stream.moved_ns == time_ns_) stream.rivals_given = rivals(given_, stream.level);
+        if (stream.moved_ns == time_ns_) stream.rivals_pushed = rivals(pushed_, stream.level);
     for (int kind = 0; kind < 2; ++kind)
         for (int i = 0; i < max_devices; ++i) {
             DeviceState& device = devices_[kind][i];
@@ -153,8 +153,8 @@ bool Progress::is_overtaken(std::uint64_t stream) noexcept {
     const auto found = streams_.find(stream);
     if (found == streams_.end()) return false;
     const Stream& seen = found->second;
-    return rivals(given_, seen.level) > seen.rivals_given &&
-           rivals(done_, seen.level) >= seen.rivals_given;
+    return rivals(pushed_, seen.level) > seen.rivals_pushed &&
+           rivals(done_, seen.level) >= seen.rivals_pushed;
 }
 
 }  // namespace heddle::detail

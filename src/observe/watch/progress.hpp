@@ -50,7 +50,7 @@ private:
         std::uint64_t round = 0;  ///< number of the last sample in which it had pending work
         std::size_t level = 0;    ///< level of urgency; 0 is the least urgent
         /// The number of steps enqueued on more urgent streams when this stream last advanced.
-        std::uint64_t rivals_given = 0;
+        std::uint64_t rivals_pushed = 0;
     };
     struct DeviceState {
         bool is_pending = false;
@@ -80,7 +80,7 @@ private:
     std::uint64_t round_ = 0;
     /// By level of urgency: the steps enqueued on the streams of that level, and the steps that
     /// they have done.
-    std::array<std::uint64_t, levels> given_{}, done_{};
+    std::array<std::uint64_t, levels> pushed_{}, done_{};
 };
 
 }  // namespace heddle::detail

@@ -75,7 +75,7 @@ public:
         : devices_(devices), call_(call), n_(devices.size()) {}
 
     void streams() {
-        if (!call_.streams_given)
+        if (!call_.has_streams)
             for (const Device device : devices_)
                 call_.streams.add(&Access::state(current_stream(device)));
         if (call_.streams.count != n_) one_each(call_.streams.count, "streams");

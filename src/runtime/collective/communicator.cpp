@@ -86,19 +86,20 @@ void Communicator::abort() noexcept {
     if (native_ != nullptr) native_->abort();
 }
 
-void Communicator::run(StreamRef stream, const RankCall& given) try {
+void Communicator::run(StreamRef stream, const RankCall& passed) try {
     using namespace detail;
-    if (native_ == nullptr) detail::throw_moved_from({given.call, given.where}, "communicator");
+    if (native_ == nullptr) detail::throw_moved_from({passed.call, passed.where}, "communicator");
     StreamRecord& record = record_of(stream);
-    check_usable(record, given.call, given.where);
+    check_usable(record, passed.call, passed.where);
     if (stream.device() != device_)
-        detail::usage_error({given.call, given.where},
+        detail::usage_error({passed.call, passed.where},
                             "the stream belongs to {}, but the communicator belongs to {}: pass a "
                             "stream of the communicator's device",
                             stream.device(), device_);
-    if (given.root >= size_ || given.from >= size_)
-        detail::throw_no_rank({given.call, given.where}, std::max(given.root, given.from), size_);
-    RankCall call = given;
+    if (passed.root >= size_ || passed.from >= size_)
+        detail::throw_no_rank({passed.call, passed.where}, std::max(passed.root, passed.from),
+                              size_);
+    RankCall call = passed;
     if (rank_ != call.root &&
         (call.kind == CollectiveKind::gather || call.kind == CollectiveKind::reduce))
         call.receives = false;
@@ -114,7 +115,7 @@ void Communicator::run(StreamRef stream, const RankCall& given) try {
     const NcclShare share{native_.get(), stream, call, rank_, size_};
     nccl_enqueue(&share, 1);
 } catch (...) {
-    detail::rethrow_as_error("run", given.where);
+    detail::rethrow_as_error("run", passed.where);
 }
 
 }  // namespace heddle

@@ -31,9 +31,10 @@ void inherit_failures(const CollectiveCall& call, std::size_t ranks) {
         StreamRecord& sender = record_of(*call.streams[from]);
         if (!sender.has(stream_flag::fallible) || (sends_from_root(call.kind) && from != call.root))
             continue;
-        const std::uint64_t given = sender.submissions.load(std::memory_order_acquire);
+        const std::uint64_t submitted = sender.submissions.load(std::memory_order_acquire);
         for (std::size_t to = 0; to < ranks; ++to)
-            if (to != from) record_of(*call.streams[to]).depend_on(sender, sender.id.load(), given);
+            if (to != from)
+                record_of(*call.streams[to]).depend_on(sender, sender.id.load(), submitted);
     }
 }
 

@@ -44,8 +44,8 @@ const char* to_string(ncclResult_t code) {
 
 ErrorInfo info_of(const Nccl& f, ncclResult_t code, const char* call, Device device,
                   const SourceLocation& where) {
-    const char* const given = f.last_error(nullptr);
-    const std::string more = given != nullptr && *given != '\0' ? formatted(" ({})", given) : "";
+    const char* const text = f.last_error(nullptr);
+    const std::string more = text != nullptr && *text != '\0' ? formatted(" ({})", text) : "";
     return error_info(ErrorCode::native,
                       ErrorSite(call, where, device).with_native(code, to_string(code)),
                       "{}{}. Set NCCL_DEBUG=INFO for details", f.error_text(code), more);
@@ -317,16 +317,16 @@ void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
 
 }  // namespace
 
-std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& given, std::size_t rank, std::size_t size,
-                                    Device device, const SourceLocation& where) {
+std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& passed, std::size_t rank,
+                                    std::size_t size, Device device, const SourceLocation& where) {
     const Nccl& f = nccl("Communicator", where);
     const cu::InContext in(cu::gpu(device.index(), where));
     meet_ranks_of_this_process(device, where);
-    const std::string_view bytes(reinterpret_cast<const char*>(given.bytes.data()),
-                                 given.bytes.size());
+    const std::string_view bytes(reinterpret_cast<const char*>(passed.bytes.data()),
+                                 passed.bytes.size());
     auto made = std::make_unique<Rank>(f, device, std::hash<std::string_view>()(bytes));
     ncclUniqueId id;
-    std::memcpy(&id, given.bytes.data(), sizeof id);
+    std::memcpy(&id, passed.bytes.data(), sizeof id);
     ncclComm_t comm = nullptr;
     check_result(f, f.init_rank(&comm, static_cast<int>(size), id, static_cast<int>(rank)),
                  "ncclCommInitRank", device, where);

@@ -102,7 +102,7 @@ void launch_chunks(const Call<algorithm>& call, std::size_t count, const K& kern
     void* addresses[2 + sizeof...(P)];
     MemoryArguments<K, P...> used;
     detail::add_numbered<numbers...>(used, closure, std::index_sequence_for<P...>(), args...);
-    const GivenOptions how;
+    const PassedOptions how;
     detail::submit_chunks(call, LaunchCall{chunk_work_type<algorithm, K, P...>, &closure, addresses,
                                            count, used.all(), how, call.where});
 }

@@ -62,7 +62,7 @@ struct CollectiveCall {
     /// One part per rank, or a single part if only the root has one.
     PerRank<Part> send = {}, receive = {};
     PerRank<StreamState*> streams = {};
-    bool streams_given = false;
+    bool has_streams = false;
 };
 
 /// One rank's share of a collective: all that this process knows about the collective.
@@ -177,7 +177,7 @@ RankCall rank_reduction(CollectiveKind kind, const char* name, ReduceOp op, std:
 
 template <StreamRange S> void add_streams(CollectiveCall& call, const S& streams) {
     for (auto&& s : streams) call.streams.add(&Access::state(s));
-    call.streams_given = true;
+    call.has_streams = true;
 }
 
 }  // namespace detail

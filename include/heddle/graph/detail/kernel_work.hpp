@@ -34,7 +34,7 @@ struct ChangeKernel {
 };
 /// Sets the extents and options. Has no effect while the node has no arguments.
 void set_extents(NodeData& node, const std::size_t* extent, std::size_t dimensions,
-                 const GivenOptions& how, const SourceLocation& where);
+                 const PassedOptions& how, const SourceLocation& where);
 void set_grid(NodeData& node, const LaunchGrid& grid);
 /// Throws as launch() does on a stream of the device. Raises the kernel's limit of dynamic shared
 /// memory if needed.

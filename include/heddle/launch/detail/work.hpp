@@ -95,7 +95,7 @@ struct LaunchCall {
     void** addresses;   ///< one address per part; with has_bounds, space for one more in front
     std::size_t count;  ///< indices; 0: launches nothing; 1 for a grid
     std::span<const MemoryArgument> memory;
-    const GivenOptions& how;
+    const PassedOptions& how;
     const SourceLocation& where;
 };
 

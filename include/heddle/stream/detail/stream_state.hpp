@@ -74,7 +74,7 @@ StreamState& null_stream() noexcept;
 /// The required handling of a submission, returned by admit().
 enum class Admission : std::uint8_t {
     dropped,   ///< drop it: the stream has failed
-    given,     ///< enqueue it on the stream
+    enqueued,  ///< enqueue it on the stream
     recorded,  ///< let a capture or batch record it; if none does, enqueue it
 };
 

@@ -51,8 +51,8 @@ std::int64_t realtime_ns() noexcept {
 /// Returns the name that the program has set for the thread, or "main" for the first thread.
 /// Otherwise returns the system's name for the thread, or "" if that is just the program's name.
 std::string name_of_this_thread(const std::string& program) {
-    if (const std::string_view given = kept_thread_name(); !given.empty())
-        return std::string(given);
+    if (const std::string_view named = kept_thread_name(); !named.empty())
+        return std::string(named);
     if (syscall(SYS_gettid) == getpid()) return "main";
     char name[64] = "";
     (void)pthread_getname_np(pthread_self(), name, sizeof name);
@@ -197,8 +197,8 @@ Trace TimelineObserver::trace() const {
     const ReadLock lock(mutex_);
     TraceCollector collector(trace, tables_, memory_names_);
     for (const auto& log : logs_) {
-        const auto given = thread_names_.find(log.get());
-        collector.add(*log, given != thread_names_.end() ? given->second : log->name());
+        const auto named = thread_names_.find(log.get());
+        collector.add(*log, named != thread_names_.end() ? named->second : log->name());
     }
     collector.finish();
     trace.lost_ops += lost_.load();

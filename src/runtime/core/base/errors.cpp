@@ -53,8 +53,8 @@ std::string place_text(const SourceLocation& where) {
 }
 
 void refuse_negative(std::size_t number, const char* call, const SourceLocation& where) {
-    if (const auto given = static_cast<std::ptrdiff_t>(number); given < 0)
-        usage_error({call, where}, "a size is {}: pass 0 or more", given);
+    if (const auto passed = static_cast<std::ptrdiff_t>(number); passed < 0)
+        usage_error({call, where}, "a size is {}: pass 0 or more", passed);
 }
 
 void rethrow_as_error(const char* call, const SourceLocation& where, std::string_view inner) try {

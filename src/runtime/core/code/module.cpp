@@ -41,22 +41,22 @@ void ModuleState::load(const std::string& image, const SourceLocation& where) no
     finish(std::move(error));
 }
 
-void throw_argument_count(const ModuleKernelData& kernel, std::size_t given,
+void throw_argument_count(const ModuleKernelData& kernel, std::size_t passed,
                           const SourceLocation& where) try {
     usage_error({"launch", where, kernel.device},
                 "kernel {} has {} parameters, but {} arguments are passed: pass one argument for "
                 "each parameter",
-                kernel.readable, kernel.parameters.size(), given);
+                kernel.readable, kernel.parameters.size(), passed);
 } catch (...) {
     detail::rethrow_as_error("launch", where);
 }
 
-void throw_argument_size(const ModuleKernelData& kernel, std::size_t index, std::size_t given,
+void throw_argument_size(const ModuleKernelData& kernel, std::size_t index, std::size_t passed,
                          const SourceLocation& where) try {
     usage_error({"launch", where, kernel.device},
                 "argument {} of kernel {} has {} bytes, but the parameter has {}: pass a value of "
                 "the parameter's type",
-                index + 1, kernel.readable, given, kernel.parameters[index]);
+                index + 1, kernel.readable, passed, kernel.parameters[index]);
 } catch (...) {
     detail::rethrow_as_error("launch", where);
 }

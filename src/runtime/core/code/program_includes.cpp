@@ -107,7 +107,7 @@ std::optional<std::string> included_files(const std::string& source,
 
     // Lists every file that the name may refer to, because only the compiler knows which one it
     // includes.
-    std::set<std::string> given;
+    std::set<std::string> included;
     std::map<std::string, std::string> files;
     while (!search.open.empty()) {
         const auto [include, from] = std::move(search.open.front());
@@ -118,7 +118,7 @@ std::optional<std::string> included_files(const std::string& source,
         for (const fs::path& candidate : candidates) {
             const std::string path = candidate.lexically_normal().string();
             std::string text;
-            if (!given.insert(path).second || !read_file(candidate, text)) continue;
+            if (!included.insert(path).second || !read_file(candidate, text)) continue;
             files[path] = hex_of(hash_text(text));
             if (!search.add(text, candidate.parent_path())) return std::nullopt;
         }

@@ -187,13 +187,13 @@ void wait_by_data(DataOrder& by, const MemoryArgument& memory, const char* call,
     rethrow_as_error(call, where);
 }
 
-void read_by_data(DataOrder& by, const Region& to, const Region& given,
+void read_by_data(DataOrder& by, const Region& to, const Region& region,
                   const SourceLocation& where) try {
     const CallMark mark("to_host", where);
     OrderState& order = Access::order(by);
     order.begin("to_host", where);
-    if (!check_regions(to, given, where)) return;
-    const Operand from = located(given, "to_host", where);
+    if (!check_regions(to, region, where)) return;
+    const Operand from = located(region, "to_host", where);
     if (is_on_cuda(from.space)) {
         copy_ordered(order, "to_host", located(to, "to_host", where), from, where);
         return order.wait_for_present(where);

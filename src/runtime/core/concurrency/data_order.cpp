@@ -329,10 +329,10 @@ void OrderState::look_at_outside(BlockPast& past, std::size_t number, const Sour
         }
         const StreamUse use = use_of(key);
         // Read before the wait, so that `user` does not cover more work than the wait does.
-        const std::uint64_t given = use.stream->submissions.load(std::memory_order_acquire);
+        const std::uint64_t submitted = use.stream->submissions.load(std::memory_order_acquire);
         order_after_use(waiter, use, where, WaitReason::data);
-        const bool same = user.key == key && user.submissions == given;
-        user = {key, use.stream, given, (same ? user.streams : 0) | bit};
+        const bool same = user.key == key && user.submissions == submitted;
+        user = {key, use.stream, submitted, (same ? user.streams : 0) | bit};
     }
     if (past.block->more_users.load(std::memory_order_acquire) != nullptr) {
         past.told = 0;

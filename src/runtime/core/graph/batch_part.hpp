@@ -36,7 +36,7 @@ struct StreamPart {
     /// Set by the launch. Identifies the work on the first part's stream that precedes this part's
     /// further work, as a number of submissions. Other threads may already have enqueued more on
     /// the first part's stream.
-    std::uint64_t first_given = 0;
+    std::uint64_t first_submitted = 0;
     /// On CPUs: set by the launch. Completes when the graph completes, and has this part's failure.
     CompletionRef after;
 };

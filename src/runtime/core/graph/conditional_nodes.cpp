@@ -67,10 +67,10 @@ void check_body(const NodeData& node, const GraphData& body, const SourceLocatio
 
 }  // namespace
 
-std::shared_ptr<NodeData> make_conditional(ConditionalKind kind, const Region& given,
+std::shared_ptr<NodeData> make_conditional(ConditionalKind kind, const Region& region,
                                            std::vector<std::unique_ptr<GraphData>> bodies,
                                            const SourceLocation& where) {
-    const Operand value = located(given, "conditional node", where);
+    const Operand value = located(region, "conditional node", where);
     auto conditional = std::make_shared<Conditional>();
     conditional->kind = kind;
     conditional->value = value;

@@ -9,13 +9,13 @@ namespace heddle {
 FreeNode::FreeNode(const GraphNode& allocation, Where where) try
     : NodeOf(detail::new_node(NodeKind::free, allocation.device(), where)) {
     detail::NodeData& from = detail::Access::data(allocation);
-    if (from.is_given)
+    if (from.is_taken)
         detail::usage_error({"free_node", where},
                             "{} is already freed by another free_node(): free each allocation once",
                             label_of(from));
     add_dependency(allocation, where);
     data().owned = from.owned;
-    from.is_given = true;
+    from.is_taken = true;
 } catch (...) {
     detail::rethrow_as_error("free_node", where);
 }
@@ -33,11 +33,11 @@ std::shared_ptr<NodeData> new_allocation(Device device, std::size_t count, std::
     if (freed != nullptr && freed->graph != nullptr)
         usage_error({"alloc_node", where},
                     "{} is already in a graph: reuse its memory before build()", label_of(*freed));
-    const bool is_enough = freed != nullptr && !freed->is_given && count <= SIZE_MAX / element &&
+    const bool is_enough = freed != nullptr && !freed->is_taken && count <= SIZE_MAX / element &&
                            freed->owned.front().block().bytes >= count * element;
     if (is_enough) {
         node->owned = freed->owned;
-        freed->is_given = true;
+        freed->is_taken = true;
     } else {
         node->owned.reserve(1);  // must precede allocate(): if it threw later, the block would leak
         node->owned.emplace_back(

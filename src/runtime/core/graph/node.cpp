@@ -75,10 +75,10 @@ int clamped_priority(Device device, int priority) {
 }
 
 void take_priority(NodeData& node) {
-    int& given = node.work.options.priority;
-    if (given == LaunchOptions::inherit_priority) return;
-    node.priority = clamped_priority(node.device, given);
-    given = LaunchOptions::inherit_priority;
+    int& passed = node.work.options.priority;
+    if (passed == LaunchOptions::inherit_priority) return;
+    node.priority = clamped_priority(node.device, passed);
+    passed = LaunchOptions::inherit_priority;
 }
 
 }  // namespace heddle::detail

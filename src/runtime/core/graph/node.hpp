@@ -63,7 +63,7 @@ struct HEDDLE_HIDDEN NodeData {
     std::vector<BlockOwner> owned;   ///< blocks that live as long as the node
     std::vector<BlockUse> declared;  ///< uses declared by used_on()
     /// For a memory node: whether another node already frees or reuses the memory.
-    bool is_given = false;
+    bool is_taken = false;
     int priority = 0;  ///< for kernels
 
     GraphData* graph = nullptr;

@@ -241,7 +241,7 @@ void set_shape(NodeData& node, SharedClosure closure, std::size_t count,
 }  // namespace
 
 void set_extents(NodeData& node, const std::size_t* extent, std::size_t dimensions,
-                 const GivenOptions& how, const SourceLocation& where) try {
+                 const PassedOptions& how, const SourceLocation& where) try {
     const std::size_t count = count_of(extent, dimensions, where);
     if (node.work.closure != nullptr)
         set_shape(node, resized_closure(node.work, extent), count, how.options, where);
@@ -276,12 +276,12 @@ Device device_of(const Region& to, const Region* from, const SourceLocation& whe
     detail::rethrow_as_error("node", where);
 }
 
-void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
+void set_copy(NodeData& node, const Region& to_region, const Region& from_region,
               const SourceLocation& where) try {
-    const Operand to = located(given_to, "copy_node", where),
-                  from = located(given_from, "copy_node", where);
+    const Operand to = located(to_region, "copy_node", where),
+                  from = located(from_region, "copy_node", where);
     const MemorySpace &there = to.space, &here = from.space;
-    if (!check_regions(given_to, given_from, where)) {
+    if (!check_regions(to_region, from_region, where)) {
         Work nothing;
         return change(node, [&] {
             node.to = node.from = Operand{};
@@ -313,12 +313,12 @@ void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
     detail::rethrow_as_error("copy_node", where);
 }
 
-void set_fill(NodeData& node, const Region& given, const void* value, std::size_t size,
+void set_fill(NodeData& node, const Region& region, const void* value, std::size_t size,
               const SourceLocation& where) try {
-    const Operand to = located(given, "fill_node", where);
+    const Operand to = located(region, "fill_node", where);
     const auto* bytes = static_cast<const std::byte*>(value);
     std::vector<std::byte> kept(bytes, bytes + size);
-    if (!check_fill(given, where)) {
+    if (!check_fill(region, where)) {
         Work nothing;
         return change(node, [&] {
             node.to = Operand{};

@@ -149,7 +149,7 @@ std::size_t count_of(const std::size_t* extent, std::size_t dimensions,
 }
 
 void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
-                const GivenOptions& how, const SourceLocation& where) {
+                const PassedOptions& how, const SourceLocation& where) {
     if (type.kernel == KernelKind::in_module) {
         const auto& kernel = *static_cast<const ModuleKernelData*>(head.kernel);
         if (stream.device != kernel.device) [[unlikely]]

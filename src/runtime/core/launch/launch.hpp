@@ -25,7 +25,7 @@ std::vector<OpAccess> accesses_of(std::span<const MemoryArgument> memory);
 void check_launch(StreamState& stream, const LaunchCall& call, const char* name);
 /// Checks the grid, for check_launch().
 void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
-                const GivenOptions& how, const SourceLocation& where);
+                const PassedOptions& how, const SourceLocation& where);
 
 /// Returns the address of the kernel in the closure: an object, or a GridHead.
 const void* kernel_of(const Work& work);

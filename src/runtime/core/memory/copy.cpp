@@ -206,11 +206,12 @@ void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const Sour
 }
 }  // namespace
 
-void copy_regions(const Region& given_to, const Region& given_from,
+void copy_regions(const Region& to_region, const Region& from_region,
                   const SourceLocation& where) try {
     const CallMark mark("copy", where);
-    if (!check_regions(given_to, given_from, where)) return;
-    const Operand to = located(given_to, "copy", where), from = located(given_from, "copy", where);
+    if (!check_regions(to_region, from_region, where)) return;
+    const Operand to = located(to_region, "copy", where),
+                  from = located(from_region, "copy", where);
     const Device device = is_on_cuda(to.space)                  ? to.space.device
                           : is_on_cuda(from.space)              ? from.space.device
                           : to.space.kind == MemoryKind::device ? to.space.device

@@ -118,7 +118,7 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, const cha
         }
     Block& block = take_block();
     StreamRecord& on = recorded ? allocating_stream(stream, where) : stream;
-    const std::uint64_t given = on.submissions.load(std::memory_order_relaxed);
+    const std::uint64_t submitted = on.submissions.load(std::memory_order_relaxed);
     try {
         ArrayMemory memory{nullptr, nullptr};
         if (recorded && bytes != 0) memory.data = on.backend->allocate(on, bytes, where);
@@ -136,7 +136,7 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, const cha
     block.alive.store(true, std::memory_order_release);
     if (recorded) {
         try {
-            if (&on != &stream && on.submissions.load(std::memory_order_relaxed) != given)
+            if (&on != &stream && on.submissions.load(std::memory_order_relaxed) != submitted)
                 order_after_allocation(stream, on, where);
             own_by_capture(stream, block, where);
         } catch (...) {

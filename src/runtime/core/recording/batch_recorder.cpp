@@ -107,36 +107,36 @@ const Recorder::Participant* BatchRecorder::base_of(const Participant& one) cons
 /// stream joined.
 bool BatchRecorder::is_clean(StreamRecord& stream) noexcept {
     return stream.participant == 0 ||
-           participant(stream).given == stream.submissions.load(std::memory_order_acquire);
+           participant(stream).submitted == stream.submissions.load(std::memory_order_acquire);
 }
 
 /// Returns whether the stream's submissions, up to the passed count, are ordered before all further
 /// work of the batch's first stream. If these submissions can still fail, `past` identifies them.
-bool BatchRecorder::is_ordered_before(StreamRecord& stream, std::uint64_t given,
+bool BatchRecorder::is_ordered_before(StreamRecord& stream, std::uint64_t submitted,
                                       StreamPart::Past& past, const SourceLocation& where) {
-    if (given == 0) return true;
+    if (submitted == 0) return true;
     past.outcome = stream.fallible_outcome();
-    past.submissions = given;
+    past.submissions = submitted;
     const std::uint64_t origin_id = origin()->id.load(std::memory_order_relaxed);
     {
         const std::lock_guard life(stream.life);
-        if (stream.ordered_up_to == given) past.reached = stream.ordered_end;
-        if (stream.ordered_before == origin_id && stream.ordered_up_to == given) return true;
+        if (stream.ordered_up_to == submitted) past.reached = stream.ordered_end;
+        if (stream.ordered_before == origin_id && stream.ordered_up_to == submitted) return true;
     }
-    if (!origin()->waited.covers(stream.id.load(std::memory_order_relaxed), given) &&
+    if (!origin()->waited.covers(stream.id.load(std::memory_order_relaxed), submitted) &&
         !stream.backend->is_complete(stream, where))
         return false;
-    note_ordered(stream, given, past.reached);
+    note_ordered(stream, submitted, past.reached);
     return true;
 }
 
 /// Records that the stream's submissions, up to the passed count, are ordered before all further
 /// work of the batch's first stream.
-void BatchRecorder::note_ordered(StreamRecord& stream, std::uint64_t given,
+void BatchRecorder::note_ordered(StreamRecord& stream, std::uint64_t submitted,
                                  CompletionRef reached) noexcept {
     {
         const std::lock_guard life(stream.life);
-        stream.ordered_up_to = given;
+        stream.ordered_up_to = submitted;
         stream.ordered_before = origin()->id.load(std::memory_order_relaxed);
         std::swap(stream.ordered_end, reached);
     }
@@ -207,13 +207,13 @@ bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
         return false;
     garbage.reserve(1);
     StreamPart::Past past;
-    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
-    if (!is_ordered_before(stream, given, past, where)) return false;
+    const std::uint64_t submitted = stream.submissions.load(std::memory_order_acquire);
+    if (!is_ordered_before(stream, submitted, past, where)) return false;
     Point at = point;
-    if (given != 0) merge(at.begins, {static_cast<std::uint32_t>(participants.size())});
+    if (submitted != 0) merge(at.begins, {static_cast<std::uint32_t>(participants.size())});
     if (!attach(stream, std::move(at), nullptr, where)) return false;
     participants.back().past = std::move(past);
-    if (participants.back().given == given) return true;
+    if (participants.back().submitted == submitted) return true;
     detach(participants.back());  // another thread has enqueued work since
     participants.pop_back();
     return false;
@@ -263,13 +263,13 @@ void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const Str
     // first stream again.
     if (std::ranges::includes(part.last_ops, first.last_ops) &&
         std::ranges::includes(part.begins, first.begins))
-        stream.waited.note(origin.id.load(std::memory_order_relaxed), part.first_given);
+        stream.waited.note(origin.id.load(std::memory_order_relaxed), part.first_submitted);
     one.past.reached = std::move(part.after);
     if (!one.past.reached) {
         one.past.outcome = stream.fallible_outcome();
-        one.past.submissions = one.given;
+        one.past.submissions = one.submitted;
     }
-    note_ordered(stream, one.given, one.past.reached);
+    note_ordered(stream, one.submitted, one.past.reached);
     if (is_observed())
         notify_wait(stream, {.name = "wait_stream", .other = &origin, .reason = WaitReason::batch},
                     where);
@@ -277,11 +277,11 @@ void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const Str
 
 /// Updates all participants after the tape was launched. Their further work is ordered after it.
 void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) noexcept {
-    const std::uint64_t given = first.submissions.load(std::memory_order_acquire);
+    const std::uint64_t submitted = first.submissions.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < marks.size(); ++i) {
         const Mark& mark = marks[i];
         if (mark.event == nullptr) continue;
-        note_record(*mark.event, first, given, 0, false);
+        note_record(*mark.event, first, submitted, 0, false);
         if (sent_marks_[i].outcome != nullptr)
             mark.event->outcome = std::move(sent_marks_[i].outcome);
         mark.event->recorder.store(nullptr, std::memory_order_release);
@@ -295,7 +295,7 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
         one.own = one.primary = -1;
         if (one.stream == nullptr) garbage.pasts.push_back(std::exchange(one.past, {}));
         if (parts_[i].stream == nullptr) continue;
-        one.given = one.stream->submissions.load(std::memory_order_acquire);
+        one.submitted = one.stream->submissions.load(std::memory_order_acquire);
         garbage.pasts.push_back(std::exchange(one.past, {}));
         if (i != 0) note_part_sent(one, parts_[i], parts_[0], where);
         one.at.last_ops.clear();

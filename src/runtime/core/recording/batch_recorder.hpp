@@ -41,9 +41,10 @@ private:
     /// null if `one` is no branch, or if that participant has left.
     const Participant* base_of(const Participant& one) const noexcept;
     bool is_clean(StreamRecord& stream) noexcept;
-    bool is_ordered_before(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
+    bool is_ordered_before(StreamRecord& stream, std::uint64_t submitted, StreamPart::Past& past,
                            const SourceLocation& where);
-    void note_ordered(StreamRecord& stream, std::uint64_t given, CompletionRef reached) noexcept;
+    void note_ordered(StreamRecord& stream, std::uint64_t submitted,
+                      CompletionRef reached) noexcept;
     void complete_tape(const SourceLocation& where);
     void launch(StreamRecord& origin, const SourceLocation& where);
     void note_part_sent(Participant& one, StreamPart& part, const StreamPart& first,

@@ -359,7 +359,7 @@ void forget_past_failure(StreamRecord& stream) noexcept {
     const Recorded r(stream);
     if (!r || r->is_capture()) return;
     Recorder::Participant& one = r->participant(stream);
-    forgotten = std::exchange(one.past, {stream.fallible_outcome(), one.given, {}});
+    forgotten = std::exchange(one.past, {stream.fallible_outcome(), one.submitted, {}});
 }
 
 // Memory ------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
             return false;
         }
     }
-    participants.back().given = stream.submissions.load();
+    participants.back().submitted = stream.submissions.load();
     if (!is_capture() || !stream.has(stream_flag::unseen)) return true;
     try {
         participants.back().held =

@@ -69,7 +69,7 @@ public:
         std::uint64_t stream_id = 0;
         /// The number of the stream's submissions when it joined, or at the last flush if that was
         /// later.
-        std::uint64_t given = 0;
+        std::uint64_t submitted = 0;
         Point at;               ///< the work that the stream's next operation must follow
         StreamPart::Past past;  ///< for batches: earlier work of the stream that can still fail
         /// Index of the stream's newest operation. -1 if the next kernel must not overlap that

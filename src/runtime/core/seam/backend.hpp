@@ -269,7 +269,7 @@ public:
     }
     /// Throws for a grid that the CUDA device cannot run. Enables the dynamic shared memory that
     /// the kernel requests.
-    virtual void check_grid(StreamRecord&, const WorkType&, const GridHead&, const GivenOptions&,
+    virtual void check_grid(StreamRecord&, const WorkType&, const GridHead&, const PassedOptions&,
                             const SourceLocation&) {}
     /// Enqueues a copy. At least one side is this backend's memory, or both sides are host memory.
     /// Counts a submission.

@@ -72,7 +72,7 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, EventState& event,
 /// Backends enqueue no wait if the stream is idle.
 Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
                       const SourceLocation& where) {
-    const std::uint64_t given = waiter.submissions.load(std::memory_order_relaxed);
+    const std::uint64_t submitted = waiter.submissions.load(std::memory_order_relaxed);
     if (is_native(plan)) {
         waiter.backend->wait_use(waiter, use, where);
     } else {
@@ -82,7 +82,7 @@ Enqueued enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
             waiter.backend->wait_completion(waiter, std::move(done), where);
         else done->see();
     }
-    const bool is_same = waiter.submissions.load(std::memory_order_relaxed) == given;
+    const bool is_same = waiter.submissions.load(std::memory_order_relaxed) == submitted;
     return is_same ? Enqueued::nothing : Enqueued::wait;
 }
 
@@ -229,12 +229,12 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
     carry_out(decide_wait(waiter, event, where), waiter, event, {where, reason});
 }
 
-void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
+void note_record(EventState& event, StreamRecord& stream, std::uint64_t submitted,
                  std::uint64_t capture, bool countable) {
     event.recorded = true;
     event.stream = &stream;
     event.stream_id = stream.id.load(std::memory_order_relaxed);
-    event.submissions = given;
+    event.submissions = submitted;
     event.capture_id = capture;
     event.countable = countable && !event.handed_out;
     if (stream.device.is_cuda() && stream.has(stream_flag::poisoned | stream_flag::fallible))
@@ -264,10 +264,10 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
     }
     const bool open = !careful || !stream.has(stream_flag::unseen | stream_flag::capturing);
     const std::uint64_t capture = open ? 0 : open_capture_of(stream);
-    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    const std::uint64_t submitted = stream.submissions.load(std::memory_order_acquire);
     if (!careful || !is_lost(stream)) [[likely]]
         event.backend->record(event, stream, where);
-    note_record(event, stream, given, capture, open);
+    note_record(event, stream, submitted, capture, open);
     note_point(event, stream);
     if (is_noted()) notify_record(stream, event, where, false);
 }

@@ -41,7 +41,7 @@ void record_event(EventState& event, StreamRecord& stream, const SourceLocation&
 
 /// Notes in the event that it was recorded on `stream`, with the stream's submission count at the
 /// record. `capture`: the capture in which it was recorded, or 0. `countable`: see EventState.
-void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
+void note_record(EventState& event, StreamRecord& stream, std::uint64_t submitted,
                  std::uint64_t capture, bool countable);
 
 /// Works like the first record_event(). If `external` is true, a capture records the event as a

@@ -79,10 +79,10 @@ void StreamRef::record_event(Event& event, Where where) const try {
 void StreamRef::synchronize(Where where) const try {
     const detail::CallMark mark("synchronize", where);
     StreamRecord& stream = record_of(*state_);
-    const std::uint64_t given = detail::block_until_idle(stream, where);
+    const std::uint64_t submitted = detail::block_until_idle(stream, where);
     if (stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible)) [[unlikely]] {
         detail::throw_known_failure(stream);
-        stream.forget_dependencies(given);
+        stream.forget_dependencies(submitted);
     }
 } catch (...) {
     detail::rethrow_as_error("synchronize", where);
@@ -129,7 +129,7 @@ std::exception_ptr StreamRef::clear_error(Where where) const try {
     detail::check_usable(stream, "clear_error", where);
     detail::check_may_wait("clear_error", where);
     detail::check_not_capturing(stream, "clear_error", where);
-    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    const std::uint64_t submitted = stream.submissions.load(std::memory_order_acquire);
     detail::HostWait wait("clear_error", stream, where);
     stream.backend->synchronize(stream, where);
     wait.end();
@@ -137,7 +137,7 @@ std::exception_ptr StreamRef::clear_error(Where where) const try {
     // Makes the exception before clearing the failure: if memory runs out here, the failure is not
     // lost.
     const std::exception_ptr told = known != nullptr ? detail::to_be_told(known) : nullptr;
-    const detail::Failure failure = stream.backend->reset_failure(stream, given, where);
+    const detail::Failure failure = stream.backend->reset_failure(stream, submitted, where);
     if (failure == nullptr) return nullptr;
     detail::forget_past_failure(stream);
     detail::forget_failure_left(failure);

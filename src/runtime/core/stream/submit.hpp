@@ -41,10 +41,10 @@ template <class Use> void note_used(StreamState& stream, const Use& use) {
 template <class Uses>
 inline Admission admit(StreamState& stream, const char* call, const Uses& uses,
                        const SourceLocation& where) {
-    Admission admission = Admission::given;
+    Admission admission = Admission::enqueued;
     if ((stream.flags.load(std::memory_order_relaxed) & stream_flag::slow_submit) != 0) [[unlikely]]
         admission = admit_slowly(stream, call, where);
-    if (lookouts != 0 && admission == Admission::given) [[unlikely]]
+    if (lookouts != 0 && admission == Admission::enqueued) [[unlikely]]
         note_elsewhere(stream);
     for (const auto& use : uses) note_used(stream, use);
     return admission;

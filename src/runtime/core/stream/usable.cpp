@@ -72,13 +72,13 @@ std::uint64_t block_until_idle(StreamRecord& stream, const SourceLocation& where
     check_usable(stream, "synchronize", where);
     check_may_wait("synchronize", where);
     check_not_capturing(stream, "synchronize", where);
-    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    const std::uint64_t submitted = stream.submissions.load(std::memory_order_acquire);
     HostWait wait("synchronize", stream, where);
     if (stream.device.is_cuda())  // may wait for CPU work, which after exit() only this thread runs
         help_at_exit_until([&] { return stream.backend->is_complete(stream, where); });
     stream.backend->synchronize(stream, where);
     wait.end();
-    return given;
+    return submitted;
 }
 
 // Failed work reports its failure before it counts as completed.
@@ -102,7 +102,7 @@ Admission admit_slowly(StreamState& state, const char* call, Where where) try {
         return Admission::recorded;  // the work does not run now, so failures have no effect
     const bool may_have_failed = stream.has(stream_flag::poisoned | stream_flag::fallible);
     const Failure failure = may_have_failed ? stream.known_failure() : nullptr;
-    if (failure == nullptr) return recorded ? Admission::recorded : Admission::given;
+    if (failure == nullptr) return recorded ? Admission::recorded : Admission::enqueued;
     // A failed stream can be cleared, so its work is dropped; a lost device cannot, so this throws.
     if (failure->code == ErrorCode::device_lost && failure->device == stream.device)
         throw_failure(failure);

@@ -64,7 +64,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 struct SharedEvent::Page {
     static constexpr int slot_bits = 10;
 
-    std::atomic<std::uint64_t> given;  ///< number of the last record made
+    std::atomic<std::uint64_t> last_number;  ///< number of the last record made
     /// The newest record: its number in the upper bits, its slot in the lower bits.
     std::atomic<std::uint64_t> newest;
     /// Counts changes of any slot. Waiting threads sleep on it (a futex).
@@ -260,7 +260,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             owner = this_process();
             recordings.clear();
         }
-        Claim made{{page().given.fetch_add(1) + 1, 0}, 0};
+        Claim made{{page().last_number.fetch_add(1) + 1, 0}, 0};
         RecordId& record = made.record;
         for (Recording& one : recordings) {
             if (one.stream_id != stream_id) continue;

@@ -53,7 +53,7 @@ void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Par
             if (one.stream != nullptr) queue_of(*one.stream).push_wait(one.after, where);
         launch(stream, parts, begins, where);
         for (StreamPart& one : others)
-            one.first_given = stream.submissions.load(std::memory_order_acquire);
+            one.first_submitted = stream.submissions.load(std::memory_order_acquire);
         // The other streams are already waiting. Only since the launch is there a stream that can
         // inherit their priorities.
         for (const StreamPart& one : others)

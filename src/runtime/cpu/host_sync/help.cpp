@@ -36,7 +36,7 @@ private:
     /// The stream that will complete `until_` waits for path_[0]. The stream that will complete
     /// path_[i] waits for path_[i + 1].
     std::vector<CompletionRef> path_;
-    bool has_given_way_ = false;
+    bool has_yielded_ = false;
 };
 
 // The pause between two attempts. Attempts are repeated because the awaited work may become ready
@@ -47,7 +47,7 @@ constexpr auto one_turn =
 
 std::chrono::milliseconds Help::run() noexcept {
     // If the last run() yielded to other work for a turn, the queue may still have no worker.
-    bool insists = std::exchange(has_given_way_, false);
+    bool insists = std::exchange(has_yielded_, false);
     for (;;) {
         while (!path_.empty() && path_.back()->is_done()) path_.pop_back();
         if (top().is_done()) return usual_pause;
@@ -59,7 +59,7 @@ std::chrono::milliseconds Help::run() noexcept {
         }
         if (found == Found::nothing) return usual_pause;
         if (found == Found::others_first) {
-            has_given_way_ = true;
+            has_yielded_ = true;
             return one_turn;
         }
     }

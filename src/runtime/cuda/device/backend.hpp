@@ -88,7 +88,7 @@ public:
     void launch(StreamRecord& stream, const LaunchCall& call) override;
     void launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t id) override;
     void check_grid(StreamRecord& stream, const WorkType& type, const GridHead& head,
-                    const GivenOptions& how, const SourceLocation& where) override;
+                    const PassedOptions& how, const SourceLocation& where) override;
     void copy(StreamRecord& stream, const Operand& to, const Operand& from,
               const SourceLocation& where) override;
     void fill(StreamRecord& stream, const Operand& to, const void* value, std::size_t size,

@@ -22,13 +22,13 @@ T& give_to_graph(cudaGraph_t graph, std::unique_ptr<T> object, int device,
     check(
         api.cudaUserObjectCreate(&owner, object.get(), destroy, 1, cudaUserObjectNoDestructorSync),
         "cudaUserObjectCreate", device, where);
-    T& given = *object.release();
+    T& released = *object.release();
     const cudaError_t code =
         api.cudaGraphRetainUserObject(graph, owner, 1, cudaGraphUserObjectMove);
     if (code != cudaSuccess)
         note_failure(api.cudaUserObjectRelease(owner, 1), "cudaUserObjectRelease", device);
     check(code, "cudaGraphRetainUserObject", device, where);
-    return given;
+    return released;
 }
 
 }  // namespace heddle::detail::cu

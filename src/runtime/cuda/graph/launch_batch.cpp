@@ -67,11 +67,11 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
         if (stream == nullptr) continue;
         try {
             if (i != 0) {
-                const std::uint64_t given = origin.submissions.load(std::memory_order_acquire);
+                const std::uint64_t submitted = origin.submissions.load(std::memory_order_acquire);
                 Submission submission(*stream);
                 enqueue_wait(*stream, origin, where);
                 submission.count();
-                parts[i].first_given = given;
+                parts[i].first_submitted = submitted;
             }
             if (outcomes.empty()) continue;
             for (const std::uint32_t node : parts[i].last_ops)

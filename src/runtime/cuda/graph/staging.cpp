@@ -49,7 +49,7 @@ public:
 
     void run(std::function<void()> function) {
         using Function = std::function<void()>;
-        Function& given =
+        Function& owned =
             give_to_graph(adder_.keeper(), std::make_unique<Function>(std::move(function)),
                           g_.index, adder_.where());
         const auto run = [](void* data) {
@@ -58,7 +58,7 @@ public:
             (*static_cast<Function*>(data))();
         };
         InContext in(g_);
-        after_ = {adder_.add(after_, {run, &given}, "cudaGraphAddNode (host)")};
+        after_ = {adder_.add(after_, {run, &owned}, "cudaGraphAddNode (host)")};
     }
 
     void copy(const Operand& to, const Operand& from) {

@@ -102,8 +102,8 @@ void CompletionWaits::wait(Gpu& g, cudaStream_t native, const CompletionRef& don
     if (code != CUDA_SUCCESS) wait_gate.leave();
     if (code == CUDA_ERROR_NOT_SUPPORTED) return wait_blocking(g, native, done, stream, at, where);
     check(code, "cuStreamWaitValue64", g.index, where);
-    Ticket* given = ticket.release();  // wake() deletes it
-    if (!done->add(*given)) wake(*given, *done);
+    Ticket* released = ticket.release();  // wake() deletes it
+    if (!done->add(*released)) wake(*released, *done);
 }
 
 void CompletionWaits::wake(Waiter& waiter, const Completion& done) noexcept {

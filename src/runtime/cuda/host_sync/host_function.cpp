@@ -212,7 +212,7 @@ void run_in_graph(const FailureTarget& target, const OpType& type, void* closure
 
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function,
                  const SourceLocation& where) {
-    auto given = std::make_unique<std::function<void()>>(std::move(function));
+    auto owned = std::make_unique<std::function<void()>>(std::move(function));
     const auto run = [](void* data) {
         InHostFunction marked;
         InCallback in;
@@ -224,9 +224,9 @@ void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function,
         }
     };
     OnStream on(g, stream.native);
-    check(api.cuLaunchHostFunc(native_of(stream), run, given.get()), "cuLaunchHostFunc", stream,
+    check(api.cuLaunchHostFunc(native_of(stream), run, owned.get()), "cuLaunchHostFunc", stream,
           where);
-    given.release();
+    owned.release();
 }
 
 }  // namespace heddle::detail::cu

@@ -275,7 +275,7 @@ cudaError_t launch_with_options(StreamState& stream, const KernelForm& form,
 }  // namespace
 
 void CudaBackend::check_grid(StreamRecord& stream, const WorkType& type, const GridHead& head,
-                             const GivenOptions& how, const SourceLocation& where) {
+                             const PassedOptions& how, const SourceLocation& where) {
     check_limits(stream, head, where);
     const bool is_module = type.kernel == KernelKind::in_module;
     if (head.shared_bytes > static_cast<std::size_t>(gpu_of(stream).limits.max_shared))
@@ -283,7 +283,7 @@ void CudaBackend::check_grid(StreamRecord& stream, const WorkType& type, const G
         if (is_module) raise_shared_of_module(stream, head, where);
         else raise_shared(stream, head.shared_bytes, head.kernel, where);
     }
-    if (is_module && how.given) [[unlikely]]
+    if (is_module && how.is_set) [[unlikely]]
         check_module_options(stream, head, how.options, where);
 }
 
@@ -295,7 +295,7 @@ void CudaBackend::launch(StreamRecord& stream, const LaunchCall& call) {
     Submission submission(stream, call.where);
     const cudaError_t code =
         form.is_loaded ? launch_of_module(stream, form, call.how)
-        : call.how.given
+        : call.how.is_set
             ? launch_with_options(stream, form, call.how.options, call.where)
             : api.cudaLaunchKernel(form.function, form.grid, form.block, form.arguments,
                                    form.shared_bytes, native_of(stream));

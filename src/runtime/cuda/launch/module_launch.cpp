@@ -101,10 +101,11 @@ void check_module_options(StreamState& stream, const GridHead& grid, const Launc
         check_fits_at_once(stream, most_at_once(stream, grid, options, where), blocks, where);
 }
 
-cudaError_t launch_of_module(StreamState& stream, const KernelForm& form, const GivenOptions& how) {
+cudaError_t launch_of_module(StreamState& stream, const KernelForm& form,
+                             const PassedOptions& how) {
     const OnStream on(gpu_of(stream), stream.native);
     const auto function = static_cast<CUfunction>(const_cast<void*>(form.function));
-    if (how.given) {
+    if (how.is_set) {
         const Config config(stream, form.grid, form.block, form.shared_bytes, how.options);
         return as_runtime(api.cuLaunchKernelEx(&config.native, function, form.arguments, nullptr));
     }

@@ -13,6 +13,6 @@ void raise_shared_of_module(StreamState& stream, const GridHead& grid, const Sou
 /// a launch.
 void check_module_options(StreamState& stream, const GridHead& grid, const LaunchOptions& options,
                           const SourceLocation& where);
-cudaError_t launch_of_module(StreamState& stream, const KernelForm& form, const GivenOptions& how);
+cudaError_t launch_of_module(StreamState& stream, const KernelForm& form, const PassedOptions& how);
 
 }  // namespace heddle::detail::cu

@@ -35,15 +35,16 @@ void ask_about(StreamRecord& stream) noexcept {
     // thread holds the lock, it may be blocked in the driver, so this only tries to lock.
     if (!stream.life.try_lock()) return;
     const std::lock_guard life(stream.life, std::adopt_lock);
-    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    const std::uint64_t submitted = stream.submissions.load(std::memory_order_acquire);
     const auto native = static_cast<cudaStream_t>(stream.native);
     const auto last = static_cast<cudaEvent_t>(stream.final_event);  // of a closed stream
     if (native == nullptr) {
-        if (last != nullptr && api.cuEventQuery(last) == CUDA_SUCCESS) see_complete(stream, given);
+        if (last != nullptr && api.cuEventQuery(last) == CUDA_SUCCESS)
+            see_complete(stream, submitted);
         return;
     }
     if (!is_to_be_asked(stream)) return;
-    if (api.cuStreamQuery(native) == CUDA_SUCCESS) return see_complete(stream, given);
+    if (api.cuStreamQuery(native) == CUDA_SUCCESS) return see_complete(stream, submitted);
     // A wait of another stream for this one may have recorded an event on it.
     const std::uint64_t mark = stream.cached_at.load(std::memory_order_acquire);
     const auto event = static_cast<cudaEvent_t>(std::atomic_ref<void*>(stream.cached_event).load());

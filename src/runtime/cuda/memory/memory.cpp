@@ -62,9 +62,9 @@ CUresult free_in_order(Gpu& g, void* data, cudaStream_t stream) noexcept {
 /// Without this mark, the allocation and the next operation would count as two pending operations.
 void mark_allocation(Gpu& g, StreamRecord& stream) noexcept {
     try {
-        const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+        const std::uint64_t submitted = stream.submissions.load(std::memory_order_acquire);
         const cudaEvent_t event = cached_event(stream, {});
-        if (record_on(g, event, native_of(stream)) == CUDA_SUCCESS) note_mark(stream, given);
+        if (record_on(g, event, native_of(stream)) == CUDA_SUCCESS) note_mark(stream, submitted);
     } catch (...) {
         // Without the mark, the watch notices the completion later.
     }

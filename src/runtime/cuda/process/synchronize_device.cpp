@@ -71,11 +71,11 @@ void Ends::add_all(const SourceLocation& where) {
 /// Adds a stream. If it uses the event `next_event`, sets `next_event` to null.
 void Ends::add(StreamRecord& stream, cudaEvent_t& next_event) {
     const std::lock_guard life(stream.life);
-    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    const std::uint64_t submitted = stream.submissions.load(std::memory_order_acquire);
     if (stream.native == nullptr) {
         if (stream.final_event == nullptr) return;
         stream.pins.fetch_add(1, std::memory_order_relaxed);
-        all_.push_back({&stream, given, static_cast<cudaEvent_t>(stream.final_event), true});
+        all_.push_back({&stream, submitted, static_cast<cudaEvent_t>(stream.final_event), true});
         return;
     }
     if (capture_of(stream) != 0) {
@@ -84,7 +84,7 @@ void Ends::add(StreamRecord& stream, cudaEvent_t& next_event) {
     }
     const CUresult code = record_on(g_, next_event, static_cast<cudaStream_t>(stream.native));
     if (code == CUDA_SUCCESS)
-        all_.push_back({&stream, given, std::exchange(next_event, nullptr), false});
+        all_.push_back({&stream, submitted, std::exchange(next_event, nullptr), false});
     else note(code, "cuEventRecord");
 }
 

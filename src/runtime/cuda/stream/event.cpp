@@ -51,10 +51,10 @@ bool check_event(CUresult code, const char* call, EventState& event, const Sourc
 
 void enqueue_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
     cudaEvent_t event = cached_event(other, where);
-    const std::uint64_t given = other.submissions.load(std::memory_order_acquire);
+    const std::uint64_t submitted = other.submissions.load(std::memory_order_acquire);
     check(record_on(gpu_of(other), event, native_of(other)), "cuEventRecord", other, where);
     if (has_watch()) [[unlikely]]
-        note_mark(other, given);
+        note_mark(other, submitted);
     check(wait_on(gpu_of(waiter), native_of(waiter), event), "cuStreamWaitEvent", waiter, where);
 }
 

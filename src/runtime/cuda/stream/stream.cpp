@@ -170,7 +170,7 @@ bool recycle_if_done(Gpu& g, Zombie& zombie) noexcept {
 void CudaBackend::synchronize(StreamRecord& stream, const SourceLocation& where) {
     refuse_capture(stream, "synchronize", where);
     Gpu& g = gpu_of(stream);
-    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    const std::uint64_t submitted = stream.submissions.load(std::memory_order_acquire);
     CUresult code;
     {
         RelaxedCapture relaxed;
@@ -179,7 +179,7 @@ void CudaBackend::synchronize(StreamRecord& stream, const SourceLocation& where)
     }
     if (is_sticky(as_runtime(code))) return handle_loss(stream, code, "cuStreamSynchronize", where);
     check(code, "cuStreamSynchronize", stream, where);
-    see_complete(stream, given);
+    see_complete(stream, submitted);
     read_file_reports(g, &stream, where);
     run_cleanups(g);
 }
@@ -187,7 +187,7 @@ void CudaBackend::synchronize(StreamRecord& stream, const SourceLocation& where)
 bool CudaBackend::is_complete(StreamRecord& stream, const SourceLocation& where) {
     refuse_capture(stream, "is_complete", where);
     Gpu& g = gpu_of(stream);
-    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    const std::uint64_t submitted = stream.submissions.load(std::memory_order_acquire);
     CUresult code;
     {
         RelaxedCapture relaxed;
@@ -200,7 +200,7 @@ bool CudaBackend::is_complete(StreamRecord& stream, const SourceLocation& where)
         return true;
     }
     check(code, "cuStreamQuery", stream, where);
-    see_complete(stream, given);
+    see_complete(stream, submitted);
     read_file_reports(g, &stream, where);
     run_cleanups(g);
     return true;
