@@ -34,12 +34,12 @@ ChildResult wait_for(pid_t child) {
 pid_t start(const std::string& name, const std::vector<std::string>& environment, int output) {
     std::vector<std::string> variables = environment;
     for (char** e = environ; *e != nullptr; ++e) {
-        const std::string given = *e;
+        const std::string passed = *e;
         const bool replaced =
             std::any_of(environment.begin(), environment.end(), [&](const std::string& v) {
-                return given.compare(0, v.find('=') + 1, v, 0, v.find('=') + 1) == 0;
+                return passed.compare(0, v.find('=') + 1, v, 0, v.find('=') + 1) == 0;
             });
-        if (!replaced) variables.push_back(given);
+        if (!replaced) variables.push_back(passed);
     }
     std::vector<char*> envp;
     for (std::string& v : variables) envp.push_back(v.data());

@@ -56,11 +56,11 @@ inline constexpr const char* event_query = "Event::is_complete, reached";
 inline constexpr const char* synchronize_idle = "synchronize, idle";
 inline constexpr const char* event_make =
     "event made and destroyed (a lease from the device's pool)";
-inline constexpr const char* stream_lease = "stream leased from a pool and given back";
+inline constexpr const char* stream_lease = "stream leased from a pool and returned";
 inline constexpr const char* stream_make = "stream made and destroyed";
 inline constexpr const char* array_small = "array of 4 KB allocated and freed";
 inline constexpr const char* array_large = "array of 1 MB allocated and freed";
-inline constexpr const char* adopt_unused = "memory adopted and given up, unused";
+inline constexpr const char* adopt_unused = "memory adopted and released, unused";
 inline constexpr const char* adopt_host_end = "memory adopted, used by a launch, ended on the host";
 inline constexpr const char* adopt_stream_end =
     "memory adopted, used by a launch, ended in stream order";

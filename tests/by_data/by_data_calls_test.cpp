@@ -242,7 +242,7 @@ TEST_CASE("by data: it is joined when it ends by an exception", "[by_data]") {
     check_held(seen, gate, current_stream(), {"inside", "after"});
 }
 
-TEST_CASE("by data: join() orders the current stream after what was given so far", "[by_data]") {
+TEST_CASE("by data: join() orders the current stream after all work enqueued so far", "[by_data]") {
     const OrderLog seen;
     DrainedGate gate;
     const Here here;
@@ -269,20 +269,22 @@ TEST_CASE("by data: the end of the scope brings a failure to the current stream"
     CHECK(here.stream.clear_error() != nullptr);
 }
 
-TEST_CASE("by data: streams that are not its own are given nothing", "[by_data]") {
+TEST_CASE("by data: streams that are not its own get no work", "[by_data]") {
     const Here here;
     Array<int> x = zeros<int>(n);
     const Stream other(test_device());
     DataOrder order(test_device());
     launch(order, Set{}, dim(n), x, 1);
-    const auto given = [&] { return detail::Access::state(other).submissions.load(); };
-    const std::uint64_t before = given();
+    const auto submissions_of_other = [&] {
+        return detail::Access::state(other).submissions.load();
+    };
+    const std::uint64_t before = submissions_of_other();
     order.join();
     launch(order, Set{}, dim(n), x, 2);
-    CHECK(given() == before);
+    CHECK(submissions_of_other() == before);
     order.synchronize();
     launch(other, Set{}, dim(n), x, 3);
-    CHECK(given() == before + 1);  // there was no wait
+    CHECK(submissions_of_other() == before + 1);  // there was no wait
     CHECK(to_host(order, x) == constant(3));
 }
 

@@ -95,13 +95,13 @@ template <class T> struct Trial {
         for (std::size_t i = 0; i < n; ++i) {
             input[i].resize(sent(i).size());
             std::size_t e = 0;
-            for (T& given : input[i]) {
+            for (T& element : input[i]) {
                 // With these values, the order of additions matters, and products stay finite.
                 const std::size_t mixed = (e++ * 2654435761u + i * 40503u + seed * 977u) % 1009;
                 const T value = static_cast<T>(static_cast<T>(mixed % 13) + static_cast<T>(1));
-                given = std::is_floating_point_v<T>
-                            ? static_cast<T>(value * static_cast<T>(mixed % 3 == 0 ? 1e6 : 0.1))
-                            : value;
+                element = std::is_floating_point_v<T>
+                              ? static_cast<T>(value * static_cast<T>(mixed % 3 == 0 ? 1e6 : 0.1))
+                              : value;
             }
             spoil(i);
             copy(streams[i], sent(i), input[i]);

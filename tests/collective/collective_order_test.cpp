@@ -178,7 +178,7 @@ TEST_CASE("threads with groups of their own do not disturb each other", "[multi]
     CHECK(right == 40);
 }
 
-TEST_CASE("arrays may be given up right after a collective, and the group too",
+TEST_CASE("arrays may be freed right after a collective, and the group too",
           "[multi][collective]") {
     SKIP_WITHOUT(2);
     const std::vector<Device> devices = devices_or_one();

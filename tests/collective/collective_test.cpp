@@ -188,7 +188,7 @@ TEST_CASE("what only moves may be of any type", "[multi][collective]") {
     CHECK(to_host(streams.back(), x.back())[6].a == 0);
 }
 
-TEST_CASE("the ranks of a group are its devices in the order given", "[multi][collective]") {
+TEST_CASE("the ranks of a group are its devices in the order passed", "[multi][collective]") {
     std::vector<Device> devices = first_devices(3);
     std::reverse(devices.begin(), devices.end());
     DeviceGroup group = by_copies(devices);

@@ -35,8 +35,7 @@ TEST_CASE("each branch is called once, in order, on this thread, with a stream o
     CHECK(ids.count(base.id()) == 0);
 }
 
-TEST_CASE(
-    "branches come after what the base was given, and what the base is given next after them") {
+TEST_CASE("branches come after earlier work of the base, and its next work comes after them") {
     const OrderLog seen;
     DrainedGate gate;
     const Stream base(test_device());
@@ -138,7 +137,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "dealt calls come after what the base was given, and what it is given next after all of them") {
+    "dealt calls come after earlier work of the base, and its next work comes after all of them") {
     const OrderLog seen;
     const Drained drained;
     Gate before, last;

@@ -204,7 +204,7 @@ TEST_CASE("output without input is written until there is none") {
 }
 
 TEST_CASE(
-    "work comes after what the current stream was given, and has its stream as the current one") {
+    "work comes after earlier work of the current stream, and has its stream as the current one") {
     DrainedGate gate;
     const Stream outside(test_device());
     Array<int> offset = zeros<int>(outside, 8);
@@ -633,7 +633,7 @@ TEST_CASE("a pipeline is made and filled in a host function, where nothing may b
     }
 }
 
-TEST_CASE("a pipeline in a batch comes after what the batch was given before") {
+TEST_CASE("a pipeline in a batch comes after earlier work of the batch") {
     const bool on_cpu = GENERATE(false, true);
     const Stream outside(test_device());
     const ScopedStream in_scope{outside};

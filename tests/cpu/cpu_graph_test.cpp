@@ -6,7 +6,7 @@ using namespace heddle_test;
 TEST_CASE("a graph on a CPU device lets more urgent work go first") {
     const OrderLog seen;
     const Drained drained;
-    const Flag begun, given, over;
+    const Flag begun, enqueued, over;
     std::vector<Stream> others;
     // Keeps all workers but one busy. The remaining worker runs the graph.
     for (int i = 1; i < cpu_workers(); ++i) {
@@ -20,9 +20,9 @@ TEST_CASE("a graph on a CPU device lets more urgent work go first") {
     }
     const Stream low(cpu_device()), urgent(cpu_device(), {.priority = -5});
     Graph graph = capture(low, [&] {
-        launch_host(low, [begun, given] {
+        launch_host(low, [begun, enqueued] {
             begun.set();
-            (void)given.wait();
+            (void)enqueued.wait();
         });
         seen.note(low, "graph");
     });
@@ -31,7 +31,7 @@ TEST_CASE("a graph on a CPU device lets more urgent work go first") {
     seen.note(urgent, "urgent");
     const Flag finished;
     launch_host(low, [finished] { finished.set(); });
-    given.set();
+    enqueued.set();
     // Unlike a wait for a stream, this wait runs none of the work on this thread.
     CHECK(finished.wait());
     low.synchronize();

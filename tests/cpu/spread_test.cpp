@@ -107,7 +107,7 @@ TEST_CASE("long kernels on several streams at once each run every index once") {
         CHECK(all_are(to_host(streams[i], arrays[i]), 5));
 }
 
-TEST_CASE("a CPU kernel that was long the last time is given to several workers at once") {
+TEST_CASE("a CPU kernel that was long the last time is run by several workers at once") {
     if (cpu_workers() < 2) HEDDLE_SKIP("one worker does all of it");
     const Flag last_begun;
     std::atomic<int> met{0};

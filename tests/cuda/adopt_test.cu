@@ -119,7 +119,7 @@ TEST_CASE("adopted memory in a graph, a batch and by data", "[cuda]") {
     CHECK(freed == 1);
 }
 
-TEST_CASE("memory of cudaMalloc() that is given up during a capture is freed, and not captured",
+TEST_CASE("memory of cudaMalloc() that is freed during a capture is freed, and not captured",
           "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());

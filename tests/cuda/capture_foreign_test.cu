@@ -36,7 +36,7 @@ TEST_CASE("__global__ functions are captured, by name", "[cuda]") {
     CHECK(to_host(s, x) == Ints(32, ((1 + 4) * 2 + 4) * 2));
 }
 
-TEST_CASE("work given past heddle to a stream whose handle is out is captured in its place",
+TEST_CASE("work enqueued past heddle on a stream whose handle is out is captured in its place",
           "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
@@ -60,7 +60,7 @@ TEST_CASE("work given past heddle to a stream whose handle is out is captured in
     CHECK(to_host(s, x) == Ints(32, ((24 + 1) * 2 + 3 + 5) * 2));
 }
 
-TEST_CASE("an update takes over what was given past heddle", "[cuda]") {
+TEST_CASE("an update takes over work enqueued past heddle", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<int> x = full<int>(s, 32, 1);
@@ -162,7 +162,7 @@ TEST_CASE("other threads use memory, events and streams while a capture is open,
                     other.synchronize();
                     intact("a stream was waited for");
                 }
-                intact("all of it was given up");
+                intact("all of it was discarded");
             } catch (const std::exception& e) {
                 failed += std::string(" ") + e.what();
             }
@@ -198,7 +198,7 @@ TEST_CASE("a batch on a stream whose handle is out is done eagerly, and says so"
     CHECK(to_host(s, x) == Ints(32, 5));
 }
 
-TEST_CASE("a handle given out in a batch sends what came before, and nothing is recorded any more",
+TEST_CASE("a handle exposed in a batch sends what came before, and nothing is recorded any more",
           "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());

@@ -77,7 +77,7 @@ TEST_CASE("memory that is freed in a native capture is not kept, and none that i
     CHECK(memory_stats(gpu()).cache_hits == before.cache_hits);
 }
 
-TEST_CASE("what streams keep is given back before an allocation fails on a GPU", "[cuda]") {
+TEST_CASE("memory that streams keep is returned before an allocation fails on a GPU", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Drained drained;
     constexpr std::size_t bytes = std::size_t{1} << 30;

@@ -179,7 +179,7 @@ TEST_CASE("chains of fills and kernels run but for the fills that are disabled a
     }
 }
 
-TEST_CASE("a fill that is disabled and enabled fills what it was given meanwhile") {
+TEST_CASE("a fill that is disabled and enabled fills the memory that was set meanwhile") {
     const Here here;
     Array<int> x = zeros<int>(64);
     Array<int> y = zeros<int>(64);
@@ -281,7 +281,7 @@ TEST_CASE("a kernel of a CPU device in a graph is disabled and enabled, launch b
     CHECK(to_host(here.stream, x) == Ints(50, (42 + 3 + 1) * 100 + 2 + 3 + 3));
 }
 
-TEST_CASE("a kernel of no elements is disabled, enabled and given elements") {
+TEST_CASE("a kernel of no elements is disabled, enabled and gets elements") {
     const Here here;
     Array<int> x = zeros<int>(20);
     auto add = kernel_node(test_device(), Add{}, dim(0), x, 1);

@@ -29,7 +29,7 @@ TEST_CASE("an error of a node says what to do instead") {
         "is not a node of the graph that end_into() adds to"));
 }
 
-TEST_CASE("a node that is given memory of another device says which is its own") {
+TEST_CASE("a node that gets memory of another device says which is its own") {
     const std::vector<Device> devices = test_devices();
     if (devices.size() < 2) HEDDLE_SKIP("needs two devices");
     Array<int> x = zeros<int>(Stream(devices[0]), 10), y = zeros<int>(Stream(devices[1]), 10);

@@ -239,8 +239,8 @@ TEST_CASE("extents may be signed numbers, and known when compiling") {
     const long rows = 3;
     const short layers = 2;
     constexpr Dim<3> fixed = dim(5, 3, 2);
-    const Dim<3> given = dim(columns, rows, layers);
-    CHECK(std::ranges::equal(fixed.extent, given.extent));
+    const Dim<3> passed = dim(columns, rows, layers);
+    CHECK(std::ranges::equal(fixed.extent, passed.extent));
     CHECK(dim(std::numeric_limits<std::ptrdiff_t>::max()).extent[0] == ~std::size_t{0} >> 1);
 }
 

@@ -8,7 +8,7 @@
 
 using namespace heddle_test;
 
-TEST_CASE("a prepared launch does what the launch would do, as often as it is given") {
+TEST_CASE("a prepared launch does what the launch would do, as often as it is enqueued") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 100);
     auto add = prepare(test_device(), Add{}, dim(100), x, 3);
@@ -44,7 +44,7 @@ TEST_CASE("single arguments and the extents of a prepared launch change for its 
     CHECK(to_host(s, y) == expected);
 }
 
-TEST_CASE("a prepared launch that waits its turn keeps the arguments it was given with") {
+TEST_CASE("a prepared launch that waits its turn keeps the arguments that it was enqueued with") {
     DrainedGate gate;
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10);

@@ -162,7 +162,7 @@ TEST_CASE("a captured graph uses adopted memory while its array exists") {
     CHECK_THROWS_AS(graph.launch(s), UsageError);
 }
 
-TEST_CASE("adopted memory that is given up during a capture ends, and is not captured") {
+TEST_CASE("adopted memory that is freed during a capture ends, and is not captured") {
     Lender lender;
     const Stream s(cpu_device());
     Array<int> other(s, n);
@@ -214,7 +214,7 @@ TEST_CASE("a copy of an address in adopted memory counts as a use") {
     CHECK(lender.ended == 1);
 }
 
-TEST_CASE("a container that is given away is destroyed after the last use") {
+TEST_CASE("a container that is moved in is destroyed after the last use") {
     const auto shared = std::make_shared<int>(0);
     struct Container {
         std::shared_ptr<int> alive;

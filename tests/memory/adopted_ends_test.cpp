@@ -46,7 +46,7 @@ TEST_CASE("memory may be adopted again as soon as its array is gone, without a c
     CHECK(lender.data[9] == 1000);
 }
 
-TEST_CASE("arrays that are given up in host functions end on a thread of heddle") {
+TEST_CASE("arrays that are freed in host functions end on a thread of heddle") {
     Lender lender;
     const Stream s(cpu_device());
     const OrderLog seen;

@@ -77,7 +77,7 @@ TEST_CASE("a GPU's side of a copy chooses the stream, the destination first", "[
     CHECK(to_host(cuda, there)[0] == 2);
 }
 
-TEST_CASE("a copy between devices comes after what the source's stream was given", "[multi]") {
+TEST_CASE("a copy between devices comes after earlier work of the source's stream", "[multi]") {
     if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind");
     DrainedGate gate;
     const Stream a(test_devices()[0]), b(test_devices()[1]);
@@ -93,7 +93,8 @@ TEST_CASE("a copy between devices comes after what the source's stream was given
     CHECK(to_host(b, y) == std::vector<int>(1000, 5));
 }
 
-TEST_CASE("a copy between devices comes after what the destination's stream was given", "[multi]") {
+TEST_CASE("a copy between devices comes after earlier work of the destination's stream",
+          "[multi]") {
     if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind");
     DrainedGate gate;
     const Stream a(test_devices()[0]), b(test_devices()[1]);
@@ -111,7 +112,7 @@ TEST_CASE("a copy between devices comes after what the destination's stream was 
     CHECK(to_host(b, y) == std::vector<int>(1000, 1));
 }
 
-TEST_CASE("what both devices' streams are given after a copy comes after it", "[multi]") {
+TEST_CASE("later work of both devices' streams comes after a copy", "[multi]") {
     if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind");
     DrainedGate gate;
     const Stream a(test_devices()[0]), b(test_devices()[1]);

@@ -64,7 +64,7 @@ TEST_CASE("a shareable array is an array like all others in its own process") {
     CHECK(shareable<double>(3).device() == test_device());
 }
 
-TEST_CASE("a shareable array may be given up while streams still use it") {
+TEST_CASE("a shareable array may be freed while streams still use it") {
     const Drained drained;
     const Stream s(test_device());
     Array<int> y = empty<int>(s, 1000);
@@ -235,8 +235,7 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
 
 TEST_CASE("memory of a shareable array that is gone serves the next one, and nothing waits for a "
           "busy GPU") {
-    if (test_device().is_cpu())
-        HEDDLE_SKIP("shareable memory of CPU devices is given back at once");
+    if (test_device().is_cpu()) HEDDLE_SKIP("shareable memory of CPU devices is returned at once");
     const Drained drained;
     const Stream s(test_device()), held(test_device());
     Gate gate(held);
@@ -260,7 +259,7 @@ TEST_CASE("memory of a shareable array that is gone serves the next one, and not
     trim_pool(test_device());
 }
 
-TEST_CASE("an array of a process that has given it up is refused") {
+TEST_CASE("an array of a process that has freed it is refused") {
     std::optional<Array<int>> x(shareable<int>(test_device(), 10));
     const ArrayHandle handle = export_array(*x);
     x.reset();

@@ -403,7 +403,7 @@ TEST_CASE("keeps a hundredth", "[.]") {
     CHECK(held() == before);
 }
 
-TEST_CASE("kept memory is given back before an allocation fails") {
+TEST_CASE("kept memory is returned before an allocation fails") {
     if (test_device().is_cuda()) HEDDLE_SKIP("see tests/cuda/kept_memory_test.cu");
     if (HEDDLE_TEST_SANITIZED) HEDDLE_SKIP("sanitizers need address space");
     check_test_case("gives back when short", {"HEDDLE_MEMORY_KEPT=100"});

@@ -8,7 +8,7 @@
 
 using namespace heddle_test;
 
-TEST_CASE("an array of a size is allocated on the current stream, a given one, or a device's") {
+TEST_CASE("an array of a size is allocated on the current stream, a stream, or a device's") {
     const Here here;
     Array<float> x(1000);
     CHECK(x.size() == 1000);
@@ -35,12 +35,12 @@ TEST_CASE("arrays are made on the current stream of a device that is named") {
         CHECK(empty<int>(device, 3).device() == device);
         Array<int> none = zeros<int>(device, 3), five = full<int>(device, 3, 5);
         const std::vector<int> values{7, 8};
-        Array<int> given = from_host(device, values), listed = from_host(device, {1, 2, 3});
-        CHECK(given.device() == device);
+        Array<int> passed = from_host(device, values), listed = from_host(device, {1, 2, 3});
+        CHECK(passed.device() == device);
         CHECK(listed.device() == device);
         CHECK(to_host(none) == Ints(3, 0));
         CHECK(to_host(five) == Ints(3, 5));
-        CHECK(to_host(given) == values);
+        CHECK(to_host(passed) == values);
         CHECK(to_host(listed) == Ints{1, 2, 3});
     }
 }

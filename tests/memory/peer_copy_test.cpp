@@ -169,7 +169,7 @@ TEST_CASE("a ring of copies around all devices, each after the one before, bring
     CHECK(to_host(streams[0], parts[0]) == Ints(n, 3 + static_cast<int>(all.size())));
 }
 
-TEST_CASE("memory given up while a copy from another device still reads it stays until it has",
+TEST_CASE("memory freed while a copy from another device still reads it stays until it has",
           "[multi]") {
     SKIP_WITHOUT_TWO();
     const Drained drained;

@@ -161,7 +161,7 @@ TEST_CASE("to_host of an array that a capturing stream used before joins nothing
     CHECK(scope.end().size() == 1);
 }
 
-TEST_CASE("to_host waits for what a capturing stream was given before its capture") {
+TEST_CASE("to_host waits for a capturing stream's work from before its capture") {
     const Drained drained;
     const Stream capturing(test_device()), reader(test_device());
     Array<int> x = zeros<int>(capturing, 10);
@@ -304,7 +304,7 @@ TEST_CASE("an empty graph launched in a capture passes the order on") {
     CHECK(is_after(graph.nodes(), graph.size() - 1, 0));
 }
 
-TEST_CASE("memory given up in a capture is not taken over beside what a stream used it for that is "
+TEST_CASE("memory freed in a capture is not taken over beside what a stream used it for that is "
           "gone") {
     const Drained drained;
     const Stream s(test_device());
@@ -332,7 +332,7 @@ TEST_CASE("memory given up in a capture is not taken over beside what a stream u
     CHECK(first != fresh);
 }
 
-TEST_CASE("memory given up in a capture is not taken over beside a condition whose body uses it") {
+TEST_CASE("memory freed in a capture is not taken over beside a condition whose body uses it") {
     const Drained drained;
     const Stream s(test_device()), beside(test_device());
     Array<int> flag = full<int>(s, 1, 1), out = zeros<int>(s, 100);
@@ -357,7 +357,7 @@ TEST_CASE("memory given up in a capture is not taken over beside a condition who
     CHECK(first != fresh);
 }
 
-TEST_CASE("memory given up in a capture is not taken over beside a stream on which its use was "
+TEST_CASE("memory freed in a capture is not taken over beside a stream on which its use was "
           "declared") {
     const Drained drained;
     const Stream s(test_device()), beside(test_device());

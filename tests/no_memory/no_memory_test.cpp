@@ -174,7 +174,7 @@ TEST_CASE("a call that records, allocates, forks or leases says so too") {
     check_all(recorded_scenarios());
 }
 
-TEST_CASE("memory that could not be given back is given back later") {
+TEST_CASE("memory that could not be returned is returned later") {
     const Drained drained;
     const Stream s(test_device()), t(test_device());
     const std::size_t before = memory_stats(test_device()).in_use;

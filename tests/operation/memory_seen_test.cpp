@@ -70,14 +70,14 @@ TEST_CASE("a host function can say which memory it uses") {
     Watch watch;
     const unsigned line = __LINE__ + 1;
     launch_host(s, nothing, reads(x), writes(y.view().first(5)));
-    const Seen given = watch.take_only(OpKind::host_function);
-    CHECK(given.line == line);
-    REQUIRE(given.accesses.size() == 2);
-    CHECK(given.accesses[0].data == x.view().data());
-    CHECK(given.accesses[0].mode == AccessMode::read);
-    CHECK(given.accesses[0].argument == -1);
-    CHECK(given.accesses[1].bytes == 5 * sizeof(int));
-    CHECK(given.accesses[1].writes());
+    const Seen declared = watch.take_only(OpKind::host_function);
+    CHECK(declared.line == line);
+    REQUIRE(declared.accesses.size() == 2);
+    CHECK(declared.accesses[0].data == x.view().data());
+    CHECK(declared.accesses[0].mode == AccessMode::read);
+    CHECK(declared.accesses[0].argument == -1);
+    CHECK(declared.accesses[1].bytes == 5 * sizeof(int));
+    CHECK(declared.accesses[1].writes());
     s.synchronize();
 }
 
@@ -144,7 +144,7 @@ struct ReadsRows {
 };
 }  // namespace
 
-TEST_CASE("a kernel that takes a read-only rectangle is seen to read, whatever it is given") {
+TEST_CASE("a kernel that takes a read-only rectangle is seen to read, whatever its argument is") {
     const Stream s(cpu_device());
     Array<int> x = zeros<int>(s, 100);
     Watch watch;

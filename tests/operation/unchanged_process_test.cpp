@@ -342,12 +342,12 @@ TEST_CASE("unchanged: time, in which no call pauses") {
 
 TEST_CASE("unchanged: time, though the watching thread is held in a report") {
     const Drained drained;
-    const Flag inside, opened, given_up;
+    const Flag inside, opened, timed_out;
     watch({.limit = std::chrono::milliseconds(20),
            .on_signal = false,
            .on_report = [=](const PendingWork&, const std::string&) {
                inside.set();
-               if (!opened.wait()) given_up.set();
+               if (!opened.wait()) timed_out.set();
            }});
     {
         const Stream s = named("stuck");
@@ -359,6 +359,6 @@ TEST_CASE("unchanged: time, though the watching thread is held in a report") {
     watch({.limit = std::chrono::milliseconds(0), .on_signal = false});
     call_much();
     end_watch();
-    CHECK(!given_up.is_set());
+    CHECK(!timed_out.is_set());
     opened.set();
 }

@@ -115,8 +115,7 @@ TEST_CASE("what alternates between two sets of arguments gets a graph for each")
     CHECK(to_host(y) == Ints(10, 10));
 }
 
-TEST_CASE(
-    "a batch comes after what its stream was given before, and before what it is given next") {
+TEST_CASE("a batch comes after its stream's earlier work, and before its next work") {
     const OrderLog seen;
     const Here here;
     DrainedGate gate(here.stream);
@@ -147,7 +146,7 @@ TEST_CASE("fork_join in a batch runs its branches side by side, every time with 
     CHECK(to_host(y) == Ints(64, 20 + 55));
 }
 
-TEST_CASE("streams that took part come after the batch with what they are given later") {
+TEST_CASE("streams that took part come after the batch with their later work") {
     const OrderLog seen;
     const Here here;
     DrainedGate gate;
@@ -258,7 +257,7 @@ TEST_CASE("an exception sends what was recorded before it") {
     CHECK(step.last().outcome == BatchOutcome::replayed);
 }
 
-TEST_CASE("arrays made and given up in a batch are there when its work runs") {
+TEST_CASE("arrays made and freed in a batch are there when its work runs") {
     const Here here;
     DrainedGate gate;
     Array<int> sum = zeros<int>(1000);

@@ -306,7 +306,7 @@ TEST_CASE("a graph with memory of its own, launched on a stream of a batch, come
 }
 
 TEST_CASE(
-    "waiting for a device waits for what a stream of it, gone since, was given in an open batch",
+    "waiting for a device waits for work in an open batch of a stream of it that is gone since",
     "[multi]") {
     const std::vector<Device> devices = test_devices();
     if (devices.size() < 2) HEDDLE_SKIP("needs two devices");

@@ -27,7 +27,7 @@ TEST_CASE("an array made in a capture belongs to the graph, and is usable after 
     CHECK(to_host(made) == Ints(100, 8));
 }
 
-TEST_CASE("an array given up in its capture is there for the graph, launch after launch") {
+TEST_CASE("an array freed in its capture is there for the graph, launch after launch") {
     const Drained drained;
     const Stream s(test_device());
     const ScopedStream in(s);
@@ -40,7 +40,7 @@ TEST_CASE("an array given up in its capture is there for the graph, launch after
     CHECK(to_host(sum) == Ints(1000, 25));
 }
 
-TEST_CASE("memory given up in a capture is used again where that adds no order, and only there") {
+TEST_CASE("memory freed in a capture is used again where that adds no order, and only there") {
     const Drained drained;
     const Stream a(test_device()), b(test_device());
     const ScopedStream in(a);

@@ -19,7 +19,7 @@ bool works(StreamRef stream) {
 
 }  // namespace
 
-TEST_CASE("what a stream is given in a capture runs when the graph is launched, and not before") {
+TEST_CASE("work of a stream in a capture runs when the graph is launched, and not before") {
     const Drained drained;
     const Stream s(test_device());
     Array<int> x = empty<int>(s, 100);

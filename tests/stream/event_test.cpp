@@ -29,7 +29,7 @@ TEST_CASE("an event remembers its options") {
     CHECK(Event(test_device()).options() == EventOptions{});
 }
 
-TEST_CASE("an event is complete when what the stream was given before it has run") {
+TEST_CASE("an event is complete when the stream's work before it has run") {
     DrainedGate gate;
     const Stream s(test_device());
     Event event(test_device());
@@ -43,7 +43,7 @@ TEST_CASE("an event is complete when what the stream was given before it has run
     CHECK(event.is_complete());
 }
 
-TEST_CASE("what a stream is given after an event does not hold the event up") {
+TEST_CASE("a stream's work after an event does not hold the event up") {
     DrainedGate gate;
     const Stream s(test_device());
     launch_host(s, [] {});
@@ -70,7 +70,7 @@ TEST_CASE("a stream that waits for an event runs after what was before it, and n
     check_held(seen, gate, b, {"before the event", "waited"});
 }
 
-TEST_CASE("what a stream was given before it waits for an event does not wait") {
+TEST_CASE("a stream's work before it waits for an event does not wait") {
     const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());

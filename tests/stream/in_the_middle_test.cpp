@@ -39,7 +39,7 @@ TEST_CASE("who asks or waits for a stream to which another thread is about to en
     CHECK(seen.has("late"));
 }
 
-TEST_CASE("a wait that another thread is in the middle of covers what the stream had been given "
+TEST_CASE("a wait that another thread is in the middle of covers the stream's work "
           "before, and lets no later wait be left out") {
     const Stream a(cpu_device()), b(cpu_device());
     const OrderLog seen;

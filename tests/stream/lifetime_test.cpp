@@ -259,7 +259,8 @@ TEST_CASE("pinned memory that is freed while a copy is to read it keeps its cont
     CHECK(to_host(s, x) == std::vector<int>(n, 5));
 }
 
-TEST_CASE("pinned memory that is freed while a copy is to write it is given to nobody until then") {
+TEST_CASE(
+    "pinned memory that is freed while a copy is to write it is reused by nobody until then") {
     const Drained drained;
     const Stream s(test_device());
     Array<int> x = full<int>(s, n, 5);

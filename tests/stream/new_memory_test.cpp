@@ -16,7 +16,7 @@ constexpr std::size_t n = 54'321;
 
 }  // namespace
 
-TEST_CASE("a wait is needed for a stream that was never given anything but memory") {
+TEST_CASE("a wait is needed for a stream that only ever allocated memory") {
     const Stream a(test_device()), b(test_device());
     CHECK(waits_of([&] { a.wait_stream(b); }) == elided);
     const Array<int> x = empty<int>(b, n), none = empty<int>(b, 0);

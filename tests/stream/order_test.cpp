@@ -6,7 +6,7 @@
 
 using namespace heddle_test;
 
-TEST_CASE("wait_stream orders what comes after what the other was given before") {
+TEST_CASE("wait_stream orders later work after the other's earlier work") {
     const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
@@ -17,7 +17,7 @@ TEST_CASE("wait_stream orders what comes after what the other was given before")
     check_held(seen, gate, a, {"b", "a"});
 }
 
-TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
+TEST_CASE("wait_stream does not wait for the other's later work") {
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});
@@ -29,7 +29,7 @@ TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
     CHECK_FALSE(b.is_complete());
 }
 
-TEST_CASE("wait_stream does not hold up what the waiter was given before, nor the other stream") {
+TEST_CASE("wait_stream does not hold up the waiter's earlier work, nor the other stream") {
     const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
@@ -110,7 +110,7 @@ TEST_CASE("a stream's wait on itself is elided") {
     CHECK(waits_of([&] { a.wait_stream(a); }) == elided);
 }
 
-TEST_CASE("a second wait on a stream that was given nothing since is elided") {
+TEST_CASE("a second wait on a stream without work since is elided") {
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});
     a.wait_stream(b);

@@ -31,7 +31,7 @@ TEST_CASE("every stream has an id of its own that is never used again") {
     CHECK(ids.count(0) == 0);
 }
 
-TEST_CASE("a stream has the name it was given, else one made of its id") {
+TEST_CASE("a stream has its own name, else one made of its id") {
     CHECK(Stream(test_device(), {.priority = 0, .name = "transfer"}).name() == "transfer");
     const Stream unnamed(test_device());
     CHECK(unnamed.name() == "stream " + std::to_string(unnamed.id()));
@@ -163,7 +163,7 @@ TEST_CASE("the error of a dead reference says so") {
     CHECK_THAT(error->what(), contains("destroyed"));
 }
 
-TEST_CASE("a stream runs what it is given in order") {
+TEST_CASE("a stream runs its work in order") {
     const OrderLog seen;
     DrainedGate gate;
     const Stream s(test_device());
@@ -180,7 +180,7 @@ TEST_CASE("a stream runs what it is given in order") {
     CHECK(seen.seen() == expected);
 }
 
-TEST_CASE("a stream runs host functions, kernels, copies and fills in the order given") {
+TEST_CASE("a stream runs host functions, kernels, copies and fills in the order of the calls") {
     const Stream s(test_device());
     DrainedGate gate;
     Array<int> x = empty<int>(s, 1000), y = empty<int>(s, 1000);
@@ -219,7 +219,7 @@ TEST_CASE("a stream with nothing to do is complete") {
     CHECK(s.is_complete());
 }
 
-TEST_CASE("a stream is incomplete until all it was given has run") {
+TEST_CASE("a stream is incomplete until all of its work has run") {
     DrainedGate gate;
     const Stream s(test_device());
     launch_host(s, [] {});
@@ -231,7 +231,7 @@ TEST_CASE("a stream is incomplete until all it was given has run") {
     CHECK(s.is_complete());
 }
 
-TEST_CASE("synchronize_stream and synchronize_device wait for all that was given") {
+TEST_CASE("synchronize_stream and synchronize_device wait for all work") {
     const Drained drained;
     std::atomic<int> ran{0};
     const Stream a(test_device()), b(test_device());

@@ -355,7 +355,7 @@ TEST_CASE("a wait for a stream is decided for each pair of states", "[stream][wa
                        "UUUUUUUUUUU",  // of the parent
                    });
     }
-    SECTION("the waiter has waited for all that the other was given") {
+    SECTION("the waiter has waited for all work of the other") {
         check_rows(decide_streams(Recorders::to_ask, true, false),
                    {
                        "cUNNrrrNNcU",  // open

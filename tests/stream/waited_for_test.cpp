@@ -11,7 +11,7 @@ TEST_CASE("nothing is covered before anything was waited for") {
     CHECK_FALSE(waited.covers(7, 100));
 }
 
-TEST_CASE("a wait covers what the other stream had been given then, and nothing later") {
+TEST_CASE("a wait covers the other stream's work so far, and nothing later") {
     WaitedFor waited;
     waited.note(5, 10);
     CHECK(waited.covers(5, 9));

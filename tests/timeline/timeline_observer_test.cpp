@@ -386,7 +386,7 @@ TEST_CASE("a stopped recording records nothing more, and stays readable") {
     observer.stop();
 }
 
-TEST_CASE("arrays have the names that they were given") {
+TEST_CASE("arrays have the names that were set") {
     const Stream s(cpu_device());
     TimelineObserver observer({});
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 10);

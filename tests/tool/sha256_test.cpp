@@ -194,7 +194,7 @@ TEST_CASE("files about 64 MiB, where the third level begins, have the digests th
     }
 }
 
-TEST_CASE("the line is the one that fsverity prints, with the path as given",
+TEST_CASE("the line is the one that fsverity prints, with the path as passed",
           "[tool][verity][cpu]") {
     Sha256Digest digest{};
     digest[0] = 0x0f;
