@@ -154,8 +154,7 @@ private:
     }
     std::optional<Line> memory_op(Program::StreamName s, const std::string& verb,
                                   const std::string& what) {
-        if (verb == "waits_users")
-            return program_.after_users(s, memory(what));  // x: the users of x
+        if (verb == "waits_users") return program_.after_users(s, memory(what));
         if (verb == "declares") return program_.used_on(s, memory(what));
         if (verb == "frees") return program_.free(s, memory(what));
         if (verb != "allocates" && verb != "reuses") return std::nullopt;

@@ -282,8 +282,7 @@ TEST_CASE("a stream that fails after its lease was returned is usable under the 
     CHECK(ran);
 }
 
-TEST_CASE("a stream that was returned in a capture is not the next lease, and what it was given "
-          "there is in "
+TEST_CASE("a stream that was returned in a capture is not the next lease, and its work there is in "
           "the graph") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 1);

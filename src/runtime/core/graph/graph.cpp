@@ -271,9 +271,9 @@ void Graph::launch(StreamRef ref, Where where) try {
     if (submitted == detail::Submitted::recorded) return;
     functions.reset();
     if (one_at_a_time) one_at_a_time.unlock();
-    const std::uint64_t submitted = stream.submissions.load(std::memory_order_acquire);
+    const std::uint64_t submissions = stream.submissions.load(std::memory_order_acquire);
     for (const NodeData* node : graph.records) {
-        detail::note_record(*node->event, stream, submitted, 0, true);
+        detail::note_record(*node->event, stream, submissions, 0, true);
         note_point(*node->event, stream);
     }
 } catch (...) {

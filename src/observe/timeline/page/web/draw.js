@@ -145,7 +145,8 @@ function drawCluster({context, texts}, theme, model, lane, cluster, y, height, m
     const isMany = cluster.last > cluster.first + 1;
     const isThin = lane.kind === 'bar' && cluster.look === memory;
     const inset = isThin ? Math.floor(height / 3) : 1;
-    const width = cluster.x1 - cluster.x0, drawn = Math.max(width - (width > 3 && !isMany ? 1 : 0), 1);
+    const width = cluster.x1 - cluster.x0;
+    const drawn = Math.max(width - (width > 3 && !isMany ? 1 : 0), 1);
     context.fillStyle = theme.bars[cluster.look];
     if (lane.kind === 'range') {
         context.fillStyle = theme.range;
