@@ -40,7 +40,7 @@ struct Bands {
 };
 
 /// Adjacent values of a row, which are read and written by one access.
-template <std::size_t width> struct alignas(16) Piece {
+template <std::size_t width> struct alignas(16) Floats {
     float at[width];
 };
 
@@ -49,7 +49,7 @@ template <std::size_t width> struct alignas(16) Piece {
 /// views are empty. If `with_norm`, stores the sum of a tile's squared changes in sums[band * tiles
 /// + tile].
 template <std::size_t width, bool with_norm> struct Relax {
-    using Row = Piece<width>;
+    using Row = Floats<width>;
     Shape shape;
     Bands bands;
 

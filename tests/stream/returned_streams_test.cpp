@@ -17,24 +17,24 @@ using detail::StreamRecord;
 /// Uses addresses in place of streams, because the tested code only compares them.
 class Returned {
 public:
-    explicit Returned(std::size_t count) : places_(count) {
+    explicit Returned(std::size_t count) : storage_(count) {
         all.reserve(count);
         for (std::size_t i = 0; i < count; ++i) give(i);
     }
     std::size_t number(const StreamRecord& stream) const {
-        return static_cast<std::size_t>(reinterpret_cast<const Place*>(&stream) - places_.data());
+        return static_cast<std::size_t>(reinterpret_cast<const Storage*>(&stream) - storage_.data());
     }
     void give(std::size_t number) {
-        all.give({.stream = reinterpret_cast<StreamRecord*>(&places_[number])});
+        all.give({.stream = reinterpret_cast<StreamRecord*>(&storage_[number])});
     }
 
     ReturnedStreams all;
 
 private:
-    struct alignas(StreamRecord) Place {
+    struct alignas(StreamRecord) Storage {
         std::byte bytes[sizeof(StreamRecord)];
     };
-    std::vector<Place> places_;
+    std::vector<Storage> storage_;
 };
 
 const auto never = [](const StreamRecord&) { return false; };

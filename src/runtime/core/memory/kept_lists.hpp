@@ -57,7 +57,7 @@ struct alignas(64) KeptMemory {
     std::array<Bin, size_class_count> bins{};
 
     Bin& bin_of(std::size_t size) noexcept {
-        return lists[static_cast<std::size_t>(size_class(size))];
+        return bins[static_cast<std::size_t>(size_class(size))];
     }
     void put(PooledMemory& pooled) noexcept {
         bin_of(pooled.bytes).put(pooled);
