@@ -51,7 +51,7 @@ struct alignas(64) KeptMemory {
     SpinLock lock;                         ///< guards the members below
     const StreamRecord* stream = nullptr;  ///< the stream that uses it, or null
     std::size_t bytes = 0;
-    std::size_t least = 0;
+    std::size_t low_water = 0;
     std::size_t reserved = 0;  ///< this object's share of the device's limit, in bytes
     std::uint64_t hits = 0, misses = 0;
     std::array<Bin, size_class_count> bins{};
@@ -66,7 +66,7 @@ struct alignas(64) KeptMemory {
     PooledMemory& take(Bin& bin, PooledMemory* before) noexcept {
         PooledMemory& pooled = bin.take(before);
         bytes -= pooled.bytes;
-        least = std::min(least, bytes);
+        low_water = std::min(low_water, bytes);
         return pooled;
     }
 };

@@ -209,7 +209,7 @@ bool keep(StreamRecord& stream, std::uint64_t id, PooledMemory& pooled) noexcept
     if (done == Kept::yes) [[likely]]
         return true;
     if (done == Kept::too_much) {
-        give_memory_back(stream.device);
+        trim_kept_memory(stream.device);
         done = try_keep(stream, key, pooled);
     }
     if (done == Kept::yes_unlisted) {
@@ -250,7 +250,7 @@ bool free_to_pool(PooledMemory& pooled, Device device, std::span<const StreamUse
 
 /// Frees a cached allocation. If freeing fails because memory is exhausted, puts the allocation
 /// back into `kept`.
-void give_back(KeptMemory& kept, PooledMemory& pooled) noexcept {
+void trim(KeptMemory& kept, PooledMemory& pooled) noexcept {
     if (is_poisoned(kept.device)) asan::unpoison(pooled.data, pooled.bytes);
     const StreamUse owner = use_of(pooled.key);
     if (free_to_pool(pooled, kept.device, {&owner, has_ended(pooled.key) ? 0u : 1u})) return;
@@ -259,20 +259,20 @@ void give_back(KeptMemory& kept, PooledMemory& pooled) noexcept {
 }
 
 /// Frees all memory that the object caches. Returns whether it cached any.
-bool give_all_back(KeptMemory& kept) noexcept {
+bool trim_all(KeptMemory& kept) noexcept {
     PooledMemory* all = nullptr;
     {
         const std::lock_guard lock(kept.lock);
-        for (auto list = kept.bins.begin(); kept.bytes != 0 && list != kept.bins.end(); ++list)
-            while (list->first != nullptr) {
-                PooledMemory& pooled = kept.take(*list, nullptr);
+        for (auto bin = kept.bins.begin(); kept.bytes != 0 && bin != kept.bins.end(); ++bin)
+            while (bin->first != nullptr) {
+                PooledMemory& pooled = kept.take(*bin, nullptr);
                 pooled.next_free = std::exchange(all, &pooled);
             }
         memory_of(kept.device)
             .reserved.fetch_sub(std::exchange(kept.reserved, 0), std::memory_order_relaxed);
     }
     const bool was_any = all != nullptr;
-    while (all != nullptr) give_back(kept, *std::exchange(all, all->next_free));
+    while (all != nullptr) trim(kept, *std::exchange(all, all->next_free));
     return was_any;
 }
 
@@ -302,7 +302,7 @@ ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const Sourc
                 ++kept->hits, --kept->misses;
                 return {found.usable->data, found.usable};
             }
-            if (found.unused != nullptr) give_back(*kept, *found.unused);
+            if (found.unused != nullptr) trim(*kept, *found.unused);
             pooled = new_record();
         }
     }
@@ -332,16 +332,16 @@ bool free_memory(PooledMemory& pooled, Device device, std::span<const StreamUse>
            free_to_pool(pooled, device, users);
 }
 
-void give_memory_back(StreamRecord& stream) noexcept {
+void trim_kept_memory(StreamRecord& stream) noexcept {
     KeptMemory* const kept = leave_kept(stream);
     if (kept == nullptr) return;
-    give_all_back(*kept);
+    trim_all(*kept);
     give_kept(*kept);
 }
 
-bool give_memory_back(Device device) noexcept {
+bool trim_kept_memory(Device device) noexcept {
     bool was_any = false;
-    memory_of(device).for_each([&](KeptMemory& kept) { was_any = give_all_back(kept) || was_any; });
+    memory_of(device).for_each([&](KeptMemory& kept) { was_any = trim_all(kept) || was_any; });
     return was_any;
 }
 
@@ -350,17 +350,17 @@ KeptTotals kept_totals(Device device) noexcept {
     memory_of(device).for_each([&](KeptMemory& kept) {
         const std::lock_guard lock(kept.lock);
         all.bytes += kept.bytes;
-        all.least += kept.least;
+        all.low_water += kept.low_water;
         all.hits += kept.hits;
         all.misses += kept.misses;
     });
     return all;
 }
 
-void reset_least_kept(Device device) noexcept {
+void reset_kept_low_water(Device device) noexcept {
     memory_of(device).for_each([](KeptMemory& kept) {
         const std::lock_guard lock(kept.lock);
-        kept.least = kept.bytes;
+        kept.low_water = kept.bytes;
     });
 }
 

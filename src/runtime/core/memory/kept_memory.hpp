@@ -43,10 +43,10 @@ ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const Sourc
 /// Totals of the memory that the streams of a device cache.
 struct KeptTotals {
     std::size_t bytes = 0;
-    std::size_t least = 0;  ///< lower bound of the low-water mark since reset_least_kept()
+    std::size_t low_water = 0;  ///< lower bound of the low-water mark since reset_kept_low_water()
     std::uint64_t hits = 0, misses = 0;
 };
 KeptTotals kept_totals(Device device) noexcept;
-void reset_least_kept(Device device) noexcept;
+void reset_kept_low_water(Device device) noexcept;
 
 }  // namespace heddle::detail

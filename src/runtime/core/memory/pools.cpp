@@ -32,21 +32,22 @@ namespace {
 /// Subtracts cached memory from the usage: the pool counts it, although no array uses it.
 detail::PoolUsage usage_without(const detail::KeptTotals& kept, detail::PoolUsage usage) noexcept {
     usage.used -= std::min(usage.used, kept.bytes);
-    usage.used_high = std::max(usage.used, usage.used_high - std::min(usage.used_high, kept.least));
+    usage.used_high =
+        std::max(usage.used, usage.used_high - std::min(usage.used_high, kept.low_water));
     return usage;
 }
 }  // namespace
 
 void reset_peak_memory_stats(Device device, Where where) try {
     backend_of(device.kind()).reset_pool_high_water(device.index(), where);
-    detail::reset_least_kept(device);
+    detail::reset_kept_low_water(device);
 } catch (...) {
     detail::rethrow_as_error("reset_peak_memory_stats", where);
 }
 
 void trim_pool(Device device, std::size_t keep, Where where) try {
     detail::TrimStep::run_all(device);
-    detail::give_memory_back(device);
+    detail::trim_kept_memory(device);
     backend_of(device.kind()).trim_pool(device.index(), keep, where);
 } catch (...) {
     detail::rethrow_as_error("trim_pool", where);

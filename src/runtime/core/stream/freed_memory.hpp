@@ -8,10 +8,10 @@ namespace heddle::detail {
 
 /// Returns the stream's cached memory to the pool, in stream order. From then on, the stream caches
 /// no memory. Call before the backend closes the stream.
-void give_memory_back(StreamRecord& stream) noexcept;
+void trim_kept_memory(StreamRecord& stream) noexcept;
 /// Releases to the pool the memory that the streams of the device cache. Returns true if there was
 /// any. Thread-safe.
-bool give_memory_back(Device device) noexcept;
+bool trim_kept_memory(Device device) noexcept;
 
 /// A function for trim_pool() that releases other things that are cached for a device. Define it at
 /// namespace scope, beside the cache.

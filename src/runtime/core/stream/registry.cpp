@@ -157,7 +157,7 @@ void close_stream(StreamRecord& stream) noexcept {
     stream.note_gone();
     stream.set(stream_flag::dead);
     if (stream.has(stream_flag::forked)) return;
-    give_memory_back(stream);
+    trim_kept_memory(stream);
     stream.backend->close_stream(stream);
 }
 

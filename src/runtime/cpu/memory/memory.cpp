@@ -27,7 +27,7 @@ constexpr std::size_t array_alignment = 256;
 bool give_all_memory_back() noexcept {
     bool was_any = false;
     for (int i = 0; i < cpu_backend().device_count(); ++i)
-        was_any = give_memory_back(Access::device(DeviceKind::cpu, i)) || was_any;
+        was_any = trim_kept_memory(Access::device(DeviceKind::cpu, i)) || was_any;
     return was_any;
 }
 

@@ -213,7 +213,7 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
     RelaxedWhileCaptured relaxed;
     Submission submission(stream, where);
     CUresult code = allocate_from_pool(g, &data, bytes, native_of(stream));
-    if (code == CUDA_ERROR_OUT_OF_MEMORY && give_memory_back(stream.device))
+    if (code == CUDA_ERROR_OUT_OF_MEMORY && trim_kept_memory(stream.device))
         code = allocate_from_pool(g, &data, bytes, native_of(stream));
     if (code == CUDA_ERROR_OUT_OF_MEMORY) {
         code = allocate_when_short(g, &data, bytes, native_of(stream));
