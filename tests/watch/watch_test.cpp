@@ -33,7 +33,7 @@ public:
         return state_->texts;
     }
     /// Blocks until a report contains this text. Returns false if none does in time.
-    bool wait_for(const std::string& part) const {
+    bool receives(const std::string& part) const {
         return eventually(
             [&] { return std::ranges::any_of(all(), [&](auto& one) { return has(one, part); }); });
     }
@@ -61,7 +61,7 @@ TEST_CASE("a stuck stream is reported", "[watch]") {
     const Stream s = named("stuck");
     const Reported reported(short_limit);
     Held held(s, SourceLocation{"held.cpp", 1});
-    REQUIRE(reported.wait_for("at held.cpp:1 has not returned"));
+    REQUIRE(reported.receives("at held.cpp:1 has not returned"));
     CHECK(reported.all().back().starts_with("heddle: nothing has completed on cpu:0 for "));
     CHECK(!has(reported.all().back(), "    on heddle-"));
 }
@@ -105,7 +105,7 @@ TEST_CASE("a report that nobody asked for interrupts no call of the program", "[
             got = poll(&one, 1, -1);
         };
         launch_host(s, poll_pipe, SourceLocation{"poll.cpp", 1});
-        CHECK(reported.wait_for("at poll.cpp:1 has not returned"));
+        CHECK(reported.receives("at poll.cpp:1 has not returned"));
     }
     CHECK(write(ends[1], "x", 1) == 1);
     s.synchronize();
@@ -137,7 +137,7 @@ TEST_CASE("a signal asks for a report, and is the program's again afterwards", "
     {
         const Reported reported(std::chrono::milliseconds(0));
         (void)std::raise(SIGQUIT);
-        REQUIRE(reported.wait_for("'asked for' runs"));
+        REQUIRE(reported.receives("'asked for' runs"));
         CHECK(reported.all()[0].starts_with("heddle: pending work\n"));
     }
     struct sigaction now {};
@@ -190,7 +190,7 @@ TEST_CASE("child: a request while the watching thread is on its way", "[.child]"
     const Reported reported(std::chrono::milliseconds(0));
     (void)std::raise(SIGQUIT);
     clock.go_on.set();
-    CHECK(reported.wait_for("'asked for' runs"));
+    CHECK(reported.receives("'asked for' runs"));
 }
 TEST_CASE("a request goes to the watch of that moment, not to one that has ended", "[watch]") {
     check_test_case("child: a request while the watching thread is on its way");
@@ -278,7 +278,7 @@ TEST_CASE("the child of a fork is watched, too, from its first stream on", "[wat
     check_forked([&] {
         const Stream own = named("child's");
         Held held(own, SourceLocation{"child.cpp", 3});
-        return reported.wait_for("at child.cpp:3 has not returned") ? 0 : 1;
+        return reported.receives("at child.cpp:3 has not returned") ? 0 : 1;
     });
     CHECK(reported.all().empty());  // the parent process makes progress
 }

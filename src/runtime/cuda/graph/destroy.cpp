@@ -28,7 +28,7 @@ bool is_done(Doomed& one) noexcept try {
         if (!is_idle(one.last)) add_pending_use(one.launch, one.last);
         one.last = {};
     }
-    return passed(one.launch);
+    return have_ended(one.launch);
 } catch (...) {
     if (!is_want_of_memory()) report(std::current_exception());
     return false;

@@ -130,7 +130,7 @@ void order_later_frees(Gpu& g) noexcept {
     }
     for (LaterFree& one : all) {
         try {
-            if (passed(one.users)) free_now(g, one.data);
+            if (have_ended(one.users)) free_now(g, one.data);
             else free_behind(g, *take_reclaimer(g, true), one.data, one.users);
         } catch (...) {
             // The memory stays allocated, because it may be in use.
@@ -192,7 +192,7 @@ void do_later_frees(Gpu& g, std::size_t at_once) noexcept {
     HeldUp held_up;
     some.remove_if([&](LaterFree& one) {
         try {
-            if (!passed(one.users, held_up)) return false;
+            if (!have_ended(one.users, held_up)) return false;
             free_now(g, one.data);
         } catch (...) {
             report(std::current_exception());  // the memory stays allocated
