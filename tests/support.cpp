@@ -107,10 +107,11 @@ bool Flag::is_set() const {
     return state_->set;
 }
 
-bool Flag::wait() const {
+bool Flag::wait() const { return wait(patience(std::chrono::seconds(20))); }
+
+bool Flag::wait(std::chrono::milliseconds limit) const {
     std::unique_lock lock(state_->mutex);
-    return state_->changed.wait_for(lock, patience(std::chrono::seconds(20)),
-                                    [&] { return state_->set; });
+    return state_->changed.wait_for(lock, limit, [&] { return state_->set; });
 }
 
 void OrderLog::add(std::string what) const {

@@ -102,6 +102,7 @@ public:
     bool is_set() const;
     /// Returns false if the time limit was reached.
     bool wait() const;
+    bool wait(std::chrono::milliseconds limit) const;
 
 private:
     struct State {

@@ -4,11 +4,9 @@
 #include "gpu_clock.hpp"
 #include "program.hpp"
 
-#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 
 #if defined(__CUDACC__)
 #include <heddle/cuda.hpp>
@@ -153,11 +151,5 @@ inline void launch_natively(StreamRef stream, bool mixes, const Captured& c) {
 inline constexpr bool can_launch_natively = false;
 inline void launch_natively(StreamRef, bool, const Captured&) {}
 #endif
-
-/// A host function that sleeps, to hold a stream.
-struct Sleep {
-    std::chrono::milliseconds time;
-    void operator()() const { std::this_thread::sleep_for(time); }
-};
 
 }  // namespace heddle_test::programs

@@ -6,6 +6,7 @@
 #include "check/trace.hpp"
 #include "check/trace_oracle.hpp"
 #include "random_programs/environment.hpp"
+#include "random_programs/reporting.hpp"
 #include "random_programs/runs.hpp"
 #include "random_programs/watch.hpp"
 #include "support.hpp"
@@ -130,6 +131,7 @@ TEST_CASE("the checker is silent over random programs", "[random]") {
 
 TEST_CASE("the checker finds the needed wait that a random program lacks", "[random]") {
     if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("what is left out is a data race, and reported as one");
+    const WithoutUsageReports quiet;
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * 0.05);
     int programs = 0, found = 0, in_order = 0, unknown = 0;
     std::string missed;
@@ -171,6 +173,7 @@ TEST_CASE("the checker finds the needed wait that a random program lacks", "[ran
 
 TEST_CASE("random programs that are observed, checked and recorded come to what they say",
           "[random]") {
+    const WithoutUsageReports quiet;
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * 0.15);
     std::size_t runs = 0;
     for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end; ++seed) {

@@ -9,6 +9,7 @@
 // HEDDLE_RANDOM_WITHOUT  "temporaries": creates and destroys no streams
 // HEDDLE_RANDOM_PESTS    number of threads that query and wait meanwhile; by default 0 to 2
 #include "random_programs/environment.hpp"
+#include "random_programs/reporting.hpp"
 #include "random_programs/runs.hpp"
 #include "random_programs/watch.hpp"
 #include "support.hpp"
@@ -53,6 +54,7 @@ TEST_CASE("random programs come to what they say while other threads ask and wai
 }
 
 TEST_CASE("random programs on several threads at once come to what they say", "[random]") {
+    const WithoutUsageReports quiet;
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * 0.15);
     std::vector<Mode> modes;
     for (const Mode mode : all_modes)
@@ -93,6 +95,7 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
     if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("what is left out is a data race, and reported as one");
     if (cpu_workers() < 2)
         HEDDLE_SKIP("needs two CPU workers: one alone does everything in some order");
+    const WithoutUsageReports quiet;
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * 0.1);
     int all_programs = 0, all_found = 0;
     for (const Mode mode : all_modes) {
@@ -106,12 +109,14 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
             const std::vector<Missed> needed = needed_waits(program, mode);
             if (needed.empty()) continue;
             const Missed& left_out = needed[static_cast<std::size_t>(seed) % needed.size()];
-            RunOptions options{.left_out = left_out.wait, .held = left_out.race.first};
+            RunOptions options{.left_out = left_out.wait,
+                               .held = left_out.race.first,
+                               .opens = left_out.race.second};
             const Watch watch(title(seed, mode, options), [&] { return text_of(program); });
             ++programs;
             // On a busy machine, the race may not show. Then the test holds the stream longer.
             bool noticed = false;
-            for (options.hold_ms = 15; !noticed && options.hold_ms < 200; options.hold_ms *= 4)
+            for (; !noticed && options.hold_ms < 1000; options.hold_ms *= 10)
                 noticed = !failure(program, mode, options).empty();
             if (noticed) ++found;
             else

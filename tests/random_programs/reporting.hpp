@@ -8,8 +8,26 @@
 
 #include "random_programs/environment.hpp"
 #include "random_programs/watch.hpp"
+#include "support.hpp"
 
 namespace heddle_test::programs {
+
+/// While this object exists, reports about captures and batches that recorded nothing are hidden.
+/// Random programs have such captures and batches.
+class WithoutUsageReports {
+public:
+    WithoutUsageReports() = default;
+    ~WithoutUsageReports() { set_report_hook(before_); }
+    WithoutUsageReports(const WithoutUsageReports&) = delete;
+    WithoutUsageReports& operator=(const WithoutUsageReports&) = delete;
+
+private:
+    static void report(const Error& error) {
+        if (dynamic_cast<const UsageError*>(&error) == nullptr)
+            std::cerr << "heddle: " << error.what() << std::endl;
+    }
+    ReportHook before_ = set_report_hook(report);
+};
 
 /// Requires that `failure_of(program)` is empty. Otherwise shrinks the program for at most 20
 /// seconds. `shrink` receives the program, and a function that returns whether another one fails.

@@ -160,10 +160,15 @@ private:
 
     // Functions for the work of statements.
 
+    /// On CPU devices, holds the stream until open() has run, but only for a limited time.
     void hold(StreamRef stream) {
+        const auto limit = std::chrono::milliseconds(options_.hold_ms);
         if (stream.device().is_cpu())
-            launch_host(stream, Sleep{std::chrono::milliseconds(options_.hold_ms)});
+            launch_host(stream, [opened = opened_, limit] { (void)opened.wait(limit); });
         else launch(stream, Idle{}, dim(1), options_.hold_ms * 1000000);
+    }
+    void open(StreamRef stream) {
+        launch_host(stream, [opened = opened_] { opened.set(); });
     }
 
     /// Returns the first elements of an array, in the form in which the statement passes them.
@@ -425,8 +430,11 @@ private:
     // Functions for statements.
 
     void block(const Statements& block, int round) {
-        for (const Statement& s : block)
-            if (!programs::is_left_out(s, mode_, round)) statement(s, round);
+        for (const Statement& s : block) {
+            if (programs::is_left_out(s, mode_, round)) continue;
+            statement(s, round);
+            if (s.id == options_.opens && s.stream >= 0) open(ref(s.stream));
+        }
     }
 
     void statement(const Statement& s, int round) {
@@ -754,6 +762,7 @@ private:
     std::optional<Event> start_;  ///< recorded when the capture begins
     const Segment* capturing_ = nullptr;
     Outcome outcome_;
+    Flag opened_;
 };
 
 }  // namespace

@@ -12,9 +12,11 @@ struct RunOptions {
     int pests = 0;           ///< number of threads that query and wait meanwhile
     bool alone = true;       ///< whether no other program runs
     WaitName left_out = {};  ///< the wait to leave out
-    int hold_ms = 15;
-    /// The statement whose stream is held for hold_ms before the statement runs. -1 for none.
+    /// The statement whose stream is held before the statement runs. -1 for none. On CPU devices,
+    /// the stream continues when `opens` has run, at the latest after hold_ms.
     int held = -1;
+    int opens = -1;
+    int hold_ms = 30;
 };
 
 /// Runs the program and returns its result. Throws heddle's exceptions.

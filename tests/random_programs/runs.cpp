@@ -29,6 +29,7 @@ std::string title(std::uint64_t seed, Mode mode, RunOptions options) {
 }
 
 void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
+    const WithoutUsageReports quiet;
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0;
     for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end; seed = next(seed, 1)) {

@@ -22,7 +22,8 @@ public:
         for (std::size_t i = 0; i < count; ++i) give(i);
     }
     std::size_t number(const StreamRecord& stream) const {
-        return static_cast<std::size_t>(reinterpret_cast<const Storage*>(&stream) - storage_.data());
+        return static_cast<std::size_t>(reinterpret_cast<const Storage*>(&stream) -
+                                        storage_.data());
     }
     void give(std::size_t number) {
         all.give({.stream = reinterpret_cast<StreamRecord*>(&storage_[number])});
