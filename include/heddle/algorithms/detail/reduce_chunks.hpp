@@ -14,13 +14,13 @@ namespace detail {
 /// for a type, because floating-point results depend on it.
 template <class T> inline constexpr std::size_t accumulators = sizeof(T) <= 4 ? 16 : 8;
 
-template <class T, class Get, class Op, std::size_t... i>
+template <class T, class Get, class Op, std::size_t... at>
 T fold_accumulators(const Get& get, std::size_t begin, std::size_t end, const Op& op,
-                    std::index_sequence<i...>) {
-    constexpr std::size_t count = sizeof...(i);
-    T all[] = {get(begin + i)...};
+                    std::index_sequence<at...>) {
+    constexpr std::size_t count = sizeof...(at);
+    T all[] = {get(begin + at)...};
     for (begin += count; end - begin >= count; begin += count)
-        ((all[i] = static_cast<T>(op(all[i], get(begin + i)))), ...);
+        ((all[at] = static_cast<T>(op(all[at], get(begin + at)))), ...);
     for (std::size_t i = 0; begin + i < end; ++i)
         all[i] = static_cast<T>(op(all[i], get(begin + i)));
     for (std::size_t width = count / 2; width > 0; width /= 2)
