@@ -302,7 +302,7 @@ TEST_CASE("a batch that sends again and again forgets the leases that it has sen
             lease.wait_stream(it.s);
             launch_host(lease, [] {});
             it.s.wait_stream(lease);
-            farthest = std::max(farthest, detail::record_of(lease).place);
+            farthest = std::max(farthest, detail::record_of(lease).participant);
         }
         in.flush();
     }
