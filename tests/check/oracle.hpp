@@ -11,7 +11,7 @@
 
 namespace heddle_test {
 
-/// A set of operations, by their places in the list.
+/// A set of operations, by their indices in the list.
 class OpSet {
 public:
     void insert(std::size_t op) {
@@ -41,7 +41,7 @@ public:
 
     /// Adds the next operation.
     void add(const CheckOp& op) {
-        const std::size_t place = ops_.size();
+        const std::size_t index = ops_.size();
         ops_.push_back(op);
         before_.emplace_back();
         switch (op.kind) {
@@ -52,13 +52,13 @@ public:
         }
         OpSet before = host_;
         if (op.stream != 0)
-            insert_if(before, [&](const CheckOp& one) { return one.stream == op.stream; }, place);
+            insert_if(before, [&](const CheckOp& one) { return one.stream == op.stream; }, index);
         if (op.kind == heddle::OpKind::wait || op.kind == heddle::OpKind::wait_elided)
             before.insert(covered_by(op));
         if (op.parent != 0)
-            insert_if(before, [&](const CheckOp& one) { return one.id == op.parent; }, place);
-        before_[place] = before;
-        if (op.stream == 0) host_.insert(place);
+            insert_if(before, [&](const CheckOp& one) { return one.id == op.parent; }, index);
+        before_[index] = before;
+        if (op.stream == 0) host_.insert(index);
     }
 
     /// Returns the earlier operations that conflict with the newest one and are not ordered before

@@ -41,7 +41,7 @@ constexpr std::size_t most_ops = 2000;
 
 /// A wait that creates order. A host wait has a begin and an end.
 struct Wait {
-    std::size_t place;
+    std::size_t index;
     std::optional<std::size_t> begins;
 };
 
@@ -65,11 +65,11 @@ std::vector<Wait> waits_of(const Ops& ops) {
 
 /// Returns the operations with the wait replaced by an operation without any order.
 Ops without(Ops ops, const Wait& wait) {
-    const auto leave_out = [&](std::size_t place) {
-        ops[place] = {};
-        ops[place].kind = OpKind::host_function_begin;
+    const auto leave_out = [&](std::size_t index) {
+        ops[index] = {};
+        ops[index].kind = OpKind::host_function_begin;
     };
-    leave_out(wait.place);
+    leave_out(wait.index);
     if (wait.begins) leave_out(*wait.begins);
     return ops;
 }
@@ -162,11 +162,11 @@ private:
             const std::size_t race = heddle_test::first_race_by_oracle(mutant);
             ++sum.count;
             sum.needed += race != mutant.size();
-            disagree_unless(first_race_by_checker(mutant), race, mutant, place_of(all[i]));
+            disagree_unless(first_race_by_checker(mutant), race, mutant, index_of(all[i]));
         }
     }
-    static std::size_t place_of(const Wait& wait) { return wait.place; }
-    static std::size_t place_of(const Edge& edge) { return edge.node; }
+    static std::size_t index_of(const Wait& wait) { return wait.index; }
+    static std::size_t index_of(const Edge& edge) { return edge.node; }
     void disagree_unless(std::size_t found, std::size_t expected, const Ops& ops,
                          std::size_t left_out) {
         if (found == expected) return;

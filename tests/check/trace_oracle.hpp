@@ -64,7 +64,7 @@ private:
         std::uint64_t stream = 0;
     };
     struct Access {
-        std::size_t place;
+        std::size_t index;
         CheckAccess access;
     };
     struct Stream {
@@ -82,9 +82,9 @@ private:
             made.before.insert(found->second);
         return ops_.size() - 1;
     }
-    void insert(OpSet& to, std::size_t place) const {
-        to.insert(place);
-        to.insert(ops_[place].before);
+    void insert(OpSet& to, std::size_t index) const {
+        to.insert(index);
+        to.insert(ops_[index].before);
     }
 
     bool add_on_host(const CheckOp& op) {
@@ -95,29 +95,29 @@ private:
         }
         if (op.kind == OpKind::free) forget(op);
         if (op.kind != OpKind::host_access && op.kind != OpKind::allocate) return false;
-        const std::size_t place = begin(op);
+        const std::size_t index = begin(op);
         if (op.kind == OpKind::allocate) remember(op);
         if (op.reason == heddle::WaitReason::copy) take_from_copy(op);
-        const bool races = access(place, op.accesses);
-        host_.insert(place);
+        const bool races = access(index, op.accesses);
+        host_.insert(index);
         return races;
     }
 
     bool add_on_stream(const CheckOp& op) {
         using heddle::OpKind;
-        const std::size_t place = begin(op);
+        const std::size_t index = begin(op);
         Stream& stream = streams_[op.stream];
         stream.device = op.device;
-        if (!stream.ops.empty()) insert(ops_[place].before, stream.ops.back());
-        stream.ops.push_back(place);
-        OpSet& before = ops_[place].before;
+        if (!stream.ops.empty()) insert(ops_[index].before, stream.ops.back());
+        stream.ops.push_back(index);
+        OpSet& before = ops_[index].before;
         switch (op.kind) {
         case OpKind::wait:
         case OpKind::wait_elided:
             // Skips waits around a batch's graph: their order was reported when the batch recorded.
             if (op.reason != heddle::WaitReason::batch) before.insert(reached_by(op));
             return false;
-        case OpKind::record: records_[{op.event.event, op.event.record}] = place; return false;
+        case OpKind::record: records_[{op.event.event, op.event.record}] = index; return false;
         case OpKind::wait_for_users:
             if (op.other != 0) stream.by_data = op.other;
             for (const CheckAccess& one : op.accesses) before.insert(users_of(one, op.other));
@@ -127,35 +127,35 @@ private:
         case OpKind::wrap:
         case OpKind::dropped:
         case OpKind::used_on: return false;
-        case OpKind::allocate: remember(op); return access(place, op.accesses);
-        case OpKind::graph_launch: return launch(op, place);
+        case OpKind::allocate: remember(op); return access(index, op.accesses);
+        case OpKind::graph_launch: return launch(op, index);
         default: break;
         }
-        if (op.kind == OpKind::copy) copies_[op.thread] = place;
-        if (op.kind == OpKind::host_function) insert(functions_[op.id], place);
-        return work(op, place, op.accesses);
+        if (op.kind == OpKind::copy) copies_[op.thread] = index;
+        if (op.kind == OpKind::host_function) insert(functions_[op.id], index);
+        return work(op, index, op.accesses);
     }
 
-    bool work(const CheckOp& op, std::size_t place, const std::vector<CheckAccess>& accesses) {
-        if (op.mode == heddle::OpMode::batched) batched_[op.recording].push_back(place);
-        return access(place, accesses);
+    bool work(const CheckOp& op, std::size_t index, const std::vector<CheckAccess>& accesses) {
+        if (op.mode == heddle::OpMode::batched) batched_[op.recording].push_back(index);
+        return access(index, accesses);
     }
 
-    bool launch(const CheckOp& op, std::size_t place) {
+    bool launch(const CheckOp& op, std::size_t index) {
         if (op.recording != 0 && op.mode == heddle::OpMode::run) {  // a batch is submitted
             for (const std::size_t one : batched_[op.recording]) insert(functions_[op.id], one);
             batched_.erase(op.recording);
             return false;
         }
         if (const auto last = graphs_.find(op.graph); last != graphs_.end())
-            insert(ops_[place].before, last->second);
-        graphs_[op.graph] = place;
-        insert(functions_[op.id], place);
+            insert(ops_[index].before, last->second);
+        graphs_[op.graph] = index;
+        insert(functions_[op.id], index);
         std::vector<CheckAccess> all;
         for (const auto& node : op.shape->nodes)
             all.insert(all.end(), node.accesses.begin(), node.accesses.end());
         const bool races_inside = has_race(op.shape->nodes);
-        return work(op, place, all) || races_inside;
+        return work(op, index, all) || races_inside;
     }
 
     using Nodes = std::vector<heddle::detail::CheckNode>;
@@ -257,15 +257,15 @@ private:
     /// Returns the memory's users, except the streams of the DataOrder whose first stream is
     /// `order`.
     OpSet users_of(const CheckAccess& memory, std::uint64_t order) const {
-        const auto is_own = [&](std::size_t place) {
-            const auto stream = streams_.find(ops_[place].stream);
+        const auto is_own = [&](std::size_t index) {
+            const auto stream = streams_.find(ops_[index].stream);
             return order != 0 && stream != streams_.end() && stream->second.by_data == order;
         };
         OpSet users;
         const auto found = accesses_.find(key_of(memory));
         if (found == accesses_.end()) return users;
         for (const Access& one : found->second)
-            if (one.access.allocation != 0 && !is_own(one.place)) insert(users, one.place);
+            if (one.access.allocation != 0 && !is_own(one.index)) insert(users, one.index);
         return users;
     }
 
@@ -274,36 +274,36 @@ private:
     void take_from_copy(const CheckOp& op) {
         const auto copy = copies_.find(op.thread);
         if (copy == copies_.end() || !copy->second) return;
-        const std::size_t place = *copy->second;
+        const std::size_t index = *copy->second;
         for (const CheckAccess& one : op.accesses) {
             std::erase_if(accesses_[key_of(one)], [&](const Access& former) {
-                return former.place == place && overlap(former.access, one);
+                return former.index == index && overlap(former.access, one);
             });
             if (one.mode == heddle::AccessMode::read) continue;
-            insert(host_, place);
+            insert(host_, index);
             ops_.back().before = host_;
         }
     }
 
     void abandon(std::uint64_t recording) {
-        for (const std::size_t place : batched_[recording])
+        for (const std::size_t index : batched_[recording])
             for (auto& [key, accesses] : accesses_)
-                std::erase_if(accesses, [&](const Access& one) { return one.place == place; });
+                std::erase_if(accesses, [&](const Access& one) { return one.index == index; });
         batched_.erase(recording);
     }
 
-    bool access(std::size_t place, const std::vector<CheckAccess>& accesses) {
-        const OpSet& before = ops_[place].before;
+    bool access(std::size_t index, const std::vector<CheckAccess>& accesses) {
+        const OpSet& before = ops_[index].before;
         bool races = false;
         for (const CheckAccess& one : accesses) {
             if (one.bytes == 0) continue;
             for (const Access& former : accesses_[key_of(one)])
                 races = races ||
-                        (former.place != place && !before.contains(former.place) &&
+                        (former.index != index && !before.contains(former.index) &&
                          do_conflict(former.access.mode, one.mode) && overlap(former.access, one));
         }
         for (const CheckAccess& one : accesses)
-            if (one.bytes != 0) accesses_[key_of(one)].push_back({place, one});
+            if (one.bytes != 0) accesses_[key_of(one)].push_back({index, one});
         return races;
     }
     static bool do_conflict(heddle::AccessMode a, heddle::AccessMode b) {
@@ -343,7 +343,7 @@ private:
     OpSet host_;  ///< work that the host knows to be complete
 };
 
-/// Returns the place of the first operation with a race, or the length of the list.
+/// Returns the index of the first operation with a race, or the length of the list.
 inline std::size_t first_race_by_oracle(const std::vector<heddle::detail::CheckOp>& ops) {
     TraceOracle oracle;
     for (std::size_t i = 0; i < ops.size(); ++i)

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "timeline/page/look.hpp"
-#include "timeline/page/svg_blocks.hpp"
+#include "timeline/page/svg_clusters.hpp"
 #include "timeline/page_samples.hpp"
 
 using namespace heddle_test;
