@@ -38,6 +38,20 @@
 #define HEDDLE_TEST_SANITIZED 0
 #endif
 
+// A TEST_CASE with the tag [cuda], which is skipped if there is no CUDA device. The other tags
+// follow the name.
+#define CUDA_TEST_CASE(...)                                                                        \
+    HEDDLE_CUDA_TEST_CASE(HEDDLE_NEW_NAME(cuda_case_, __COUNTER__), __VA_ARGS__)
+#define HEDDLE_NEW_NAME(name, n) HEDDLE_NUMBERED_NAME(name, n)
+#define HEDDLE_NUMBERED_NAME(name, n) name##n
+#define HEDDLE_CUDA_TEST_CASE(function, name, ...)                                                 \
+    static void function();                                                                        \
+    TEST_CASE(name, "[cuda]" __VA_ARGS__) {                                                        \
+        if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");           \
+        function();                                                                                \
+    }                                                                                              \
+    static void function()
+
 namespace heddle_test {
 
 using namespace heddle;

@@ -288,8 +288,7 @@ TEST_CASE("a child's child can use heddle too") {
     });
 }
 
-TEST_CASE("the child of a process that used CUDA is refused CUDA, clearly", "[cuda]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("the child of a process that used CUDA is refused CUDA, clearly") {
     HEDDLE_SKIP_WITHOUT_FORK();
     const Stream s(Device("cuda:0"));
     launch_host(s, [] {});

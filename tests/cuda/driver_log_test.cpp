@@ -74,8 +74,7 @@ TEST_CASE("an error without messages of CUDA's log has the text of its code", "[
     CHECK(detail::cu::failure_text(cudaErrorInvalidValue) == "invalid argument");
 }
 
-TEST_CASE("an error of a native call has the text of CUDA's log", "[cuda]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("an error of a native call has the text of CUDA's log") {
     if (api.cuLogsRegisterCallback == nullptr) HEDDLE_SKIP("the driver has no log");
     // A driver function that heddle does not call. It logs that the buffer is null. Source: CUDA
     // programming guide, error log management.

@@ -9,9 +9,8 @@
 using namespace heddle_test;
 namespace cu = heddle::detail::cu;
 
-TEST_CASE("a closed stream has no native handle, and is not taken for the legacy default stream",
-          "[cuda]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE(
+    "a closed stream has no native handle, and is not taken for the legacy default stream") {
     const Device device("cuda:0");
     std::optional<Stream> stream(device);
     heddle::detail::StreamRecord& record = heddle::detail::record_of(*stream);

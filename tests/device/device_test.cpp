@@ -117,8 +117,7 @@ TEST_CASE("a device reaches its own memory") {
     }
 }
 
-TEST_CASE("a GPU and a CPU device do not reach each other's memory", "[cross]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("a GPU and a CPU device do not reach each other's memory", "[cross]") {
     CHECK_FALSE(cpu_device().can_access_peer(Device("cuda:0")));
     CHECK_FALSE(cpu_device().can_access_pool(Device("cuda:0")));
 }

@@ -8,9 +8,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 /// A call that makes a stream wait for another stream's work.
 struct Way {
     const char* name;
@@ -39,8 +36,7 @@ std::string text_of(const Kinds& kinds, const Way& way) {
 
 }  // namespace
 
-TEST_CASE("a batch's first stream waits for the other kind of device", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a batch's first stream waits for the other kind of device", "[cross]") {
     for (const Kinds& kinds : both_ways())
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
@@ -66,8 +62,7 @@ TEST_CASE("a batch's first stream waits for the other kind of device", "[cross]"
         }
 }
 
-TEST_CASE("a stream that has joined a batch waits for the other kind of device", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a stream that has joined a batch waits for the other kind of device", "[cross]") {
     for (const Kinds& kinds : both_ways())
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
@@ -93,8 +88,7 @@ TEST_CASE("a stream that has joined a batch waits for the other kind of device",
         }
 }
 
-TEST_CASE("what a batch has recorded is waited for by the other kind of device", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("what a batch has recorded is waited for by the other kind of device", "[cross]") {
     for (const Kinds& kinds : both_ways())
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
@@ -114,8 +108,7 @@ TEST_CASE("what a batch has recorded is waited for by the other kind of device",
         }
 }
 
-TEST_CASE("a failure reaches a batch from the other kind of device", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a failure reaches a batch from the other kind of device", "[cross]") {
     for (const Kinds& kinds : both_ways())
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
@@ -138,8 +131,7 @@ TEST_CASE("a failure reaches a batch from the other kind of device", "[cross]") 
         }
 }
 
-TEST_CASE("a capture refuses to wait for the other kind of device at each launch", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a capture refuses to wait for the other kind of device at each launch", "[cross]") {
     for (const Kinds& kinds : both_ways()) {
         const Stream s(kinds.here), other(kinds.there);
         const Event event = other.record_event();

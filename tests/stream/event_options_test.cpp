@@ -53,8 +53,7 @@ TEST_CASE("elapsed time needs two events with timing and a record") {
     CHECK_THROWS_AS(elapsed(unrecorded, timed).count(), UsageError);
 }
 
-TEST_CASE("elapsed time needs two events of one kind of device", "[cross]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("elapsed time needs two events of one kind of device", "[cross]") {
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
     const Event a = cpu.record_event({.timing = true}), b = cuda.record_event({.timing = true});
     CHECK_THROWS_AS(elapsed(a, b).count(), UsageError);
