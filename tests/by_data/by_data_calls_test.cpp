@@ -5,7 +5,6 @@
 
 #include <heddle/by_data.hpp>
 
-#include <algorithm>
 #include <numeric>
 
 using namespace heddle_test;

@@ -1,5 +1,4 @@
 // Reports of races in real programs: the two operations, their places, and the missing order.
-#include <memory>
 
 #include <heddle/graph/conditional_nodes.hpp>
 

@@ -5,7 +5,6 @@
 #include "support.hpp"
 
 #include <algorithm>
-#include <utility>
 
 using namespace heddle_test;
 

@@ -3,8 +3,6 @@
 
 #include <heddle/cuda.hpp>
 
-#include <cstdlib>
-
 using namespace heddle_test;
 
 namespace {

@@ -6,7 +6,6 @@
 
 #include <heddle/by_data.hpp>
 
-#include <numeric>
 #include <span>
 #include <utility>
 

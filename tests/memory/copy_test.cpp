@@ -3,7 +3,6 @@
 #include "support.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <numeric>
 

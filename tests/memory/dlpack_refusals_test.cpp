@@ -2,7 +2,6 @@
 #include "memory/foreign_tensor.hpp"
 #include "support.hpp"
 
-#include <functional>
 #include <string>
 
 using namespace heddle_test;

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <thread>
-#include <utility>
 #include <vector>
 
 using namespace heddle_test;

@@ -5,10 +5,7 @@
 #include "support.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <fstream>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include <sys/resource.h>

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <thread>
 

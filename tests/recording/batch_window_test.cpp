@@ -7,7 +7,6 @@
 #include "support.hpp"
 
 #include <atomic>
-#include <memory>
 #include <thread>
 
 using namespace heddle_test;

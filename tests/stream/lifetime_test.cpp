@@ -4,7 +4,6 @@
 #include "support.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 
 namespace heddle_test {

@@ -2,7 +2,6 @@
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
-#include <array>
 #include <set>
 #include <unordered_set>
 

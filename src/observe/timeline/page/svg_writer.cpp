@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <ostream>
 
 #include "timeline/page/escape.hpp"
 #include "timeline/page/look.hpp"
