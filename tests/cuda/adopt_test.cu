@@ -40,8 +40,7 @@ bool is_pinned(const void* data) {
 
 CUDA_TEST_CASE("memory of cudaMalloc() is freed after the work of two streams") {
     const Stream a(gpu()), b(gpu());
-    Array<int> seen = zeros<int>(b, n);
-    b.synchronize();
+    Array<int> seen = ready_zeros<int>(b, n);
     std::atomic<int> freed{0};
     bool was_idle = false;
     DrainedGate gate;
@@ -177,8 +176,7 @@ CUDA_TEST_CASE("registered memory is pinned until the device has completed its c
     const Stream s(gpu());
     alignas(4096) static int values[n], results[n];  // each on its own pages
     std::ranges::fill(values, 3);
-    Array<int> x = zeros<int>(s, n);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, n);
     std::atomic<bool> has_ended{false};
     const Drained drained;
     Loan loan;

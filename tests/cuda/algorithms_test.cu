@@ -127,8 +127,7 @@ CUDA_TEST_CASE("on a GPU, an algorithm is one operation with its name and access
 
 CUDA_TEST_CASE("on a failed stream of a GPU, algorithms are dropped") {
     const Stream s(Device("cuda:0"));
-    Array<int> x = zeros<int>(s, 100);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 100);
     launch_host(s, [] { throw std::runtime_error("on purpose"); });
     CHECK_THROWS_AS(s.synchronize(), Error);
     sort(s, x);

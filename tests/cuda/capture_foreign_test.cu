@@ -34,8 +34,7 @@ CUDA_TEST_CASE("__global__ functions are captured, by name") {
 
 CUDA_TEST_CASE("work given past heddle to a stream whose handle is out is captured in its place") {
     const Stream s(gpu());
-    Array<int> x = full<int>(s, 32, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, 32, 1);
     Graph graph = capture(s, [&] {
         launch(s, add, grid(1, 32), x, 1);
         const cudaStream_t native = native_handle(s);
@@ -56,8 +55,7 @@ CUDA_TEST_CASE("work given past heddle to a stream whose handle is out is captur
 
 CUDA_TEST_CASE("an update takes over what was given past heddle") {
     const Stream s(gpu());
-    Array<int> x = full<int>(s, 32, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, 32, 1);
     const cudaStream_t native = native_handle(s);
     const auto adding = [&](int value) {
         return capture(s, [&] { add<<<1, 32, 0, native>>>(x.data(), value); });
@@ -125,8 +123,7 @@ CUDA_TEST_CASE(
          {CaptureMode::thread_local_, CaptureMode::global, CaptureMode::relaxed}) {
         const Stream s(gpu());
         const cudaStream_t native = native_handle(s);
-        Array<int> x = full<int>(s, 32, 1);
-        s.synchronize();
+        Array<int> x = ready_full<int>(s, 32, 1);
         std::string failed;
         const auto intact = [&](const char* after) {
             cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -252,9 +249,7 @@ CUDA_TEST_CASE(
     graph.launch(s);
     settle(gpu());
     CHECK(seen.seen().empty());
-    gate.open();
-    s.synchronize();
-    CHECK(seen.seen() == Strings{"first", "second"});
+    check_opened(seen, gate, s, {"first", "second"});
 }
 
 CUDA_TEST_CASE("a host function that fails in a graph blames the stream of its own launch") {

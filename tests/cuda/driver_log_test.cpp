@@ -87,11 +87,10 @@ CUDA_TEST_CASE("an error of a native call has the text of CUDA's log") {
     const auto dump = reinterpret_cast<Dump>(found);
 
     const auto fail = [&] { detail::cu::check(dump(nullptr, nullptr, nullptr, 0), "dump", 0, {}); };
-    const auto error = error_of(fail);
-    REQUIRE(error);
-    INFO(error->info().message);
-    CHECK(error->info().message.find("dump failed: invalid argument (CUDA's log: ") == 0);
-    CHECK(error->info().message.find("Returning") == std::string::npos);
+    const Error error = thrown_by(fail);
+    INFO(error.info().message);
+    CHECK(error.info().message.find("dump failed: invalid argument (CUDA's log: ") == 0);
+    CHECK(error.info().message.find("Returning") == std::string::npos);
 
     // Messages belong to the thread whose call failed.
     CHECK(dump(nullptr, nullptr, nullptr, 0) == CUDA_ERROR_INVALID_VALUE);

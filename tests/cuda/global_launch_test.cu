@@ -6,7 +6,6 @@
 #include <barrier>
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -104,8 +103,7 @@ CUDA_TEST_CASE("a __global__ function may take views and use shared memory") {
 CUDA_TEST_CASE("without a stream a __global__ function runs on the current stream") {
     DrainedGate gate;
     const Stream s(gpu());
-    Array<int> x = zeros<int>(s, 10);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 10);
     const ScopedStream in{s};
     gate.hold(s);
     launch(write_indices, grid(1, 32), x, 10);
@@ -158,8 +156,7 @@ CUDA_TEST_CASE("an array that a __global__ function uses is freed after it") {
         launch(user, scale, grid(40, 256), x, result, 3.0f, 10'000);
     }
     for (int i = 0; i < 4; ++i) {
-        const Array<float> again = full<float>(home, 10'000, -1.0f);
-        home.synchronize();
+        const Array<float> again = ready_full<float>(home, 10'000, -1.0f);
     }
     gate.open();
     CHECK(to_host(user, result) == std::vector<float>(10'000, 6.0f));
@@ -226,25 +223,22 @@ CUDA_TEST_CASE(
     constexpr int sizes[] = {60 * 1024, 70 * 1024, 80 * 1024, 90 * 1024};  // all are above 48 KB
     Array<int> out = pinned<int>(kernels.size() * std::size(sizes));
     std::barrier together(static_cast<std::ptrdiff_t>(std::size(sizes)));
-    std::vector<std::thread> threads;
     std::vector<std::string> errors(std::size(sizes));
-    for (std::size_t t = 0; t < std::size(sizes); ++t)
-        threads.emplace_back([&, t] {
-            const Stream s(device);
-            for (std::size_t k = 0; k < kernels.size(); ++k) {
-                together.arrive_and_wait();
-                try {
-                    for (int again = 0; again < 3; ++again)
-                        launch(s, kernels[k], grid(1, 1, static_cast<std::size_t>(sizes[t])),
-                               out.data() + k * std::size(sizes) + t,
-                               sizes[t] / static_cast<int>(sizeof(int)));
-                } catch (const Error& error) {
-                    errors[t] += error.what();
-                }
+    on_threads(std::size(sizes), [&](std::size_t t) {
+        const Stream s(device);
+        for (std::size_t k = 0; k < kernels.size(); ++k) {
+            together.arrive_and_wait();
+            try {
+                for (int again = 0; again < 3; ++again)
+                    launch(s, kernels[k], grid(1, 1, static_cast<std::size_t>(sizes[t])),
+                           out.data() + k * std::size(sizes) + t,
+                           sizes[t] / static_cast<int>(sizeof(int)));
+            } catch (const Error& error) {
+                errors[t] += error.what();
             }
-            s.synchronize();
-        });
-    for (std::thread& thread : threads) thread.join();
+        }
+        s.synchronize();
+    });
     for (const std::string& error : errors) CHECK(error == "");
     for (std::size_t i = 0; i < out.size(); ++i)
         CHECK(out[i] == sizes[i % std::size(sizes)] / static_cast<int>(sizeof(int)));
@@ -253,8 +247,7 @@ CUDA_TEST_CASE(
 CUDA_TEST_CASE("the views in a class that a __global__ function takes count as arguments") {
     const Stream s(gpu()), other(gpu());
     Array<int> sum = zeros<int>(other, 1000);
-    Array<int> x = full<int>(other, 1000, 5);
-    other.synchronize();
+    Array<int> x = ready_full<int>(other, 1000, 5);
     auto node = kernel_node(gpu(), add_held, grid(4, 256), FromTo{x, sum});
     Graph graph = node.build();
     Gate gate(s);

@@ -25,8 +25,7 @@ Element element(int first) {
 
 Array<int> on_cpu(std::size_t n, int value) {
     const StreamRef s = default_stream(cpu_device());
-    Array<int> made = full<int>(s, n, value);
-    s.synchronize();
+    Array<int> made = ready_full<int>(s, n, value);
     return made;
 }
 
@@ -145,8 +144,7 @@ CUDA_TEST_CASE("a copy of a rectangle is changed to another shape") {
 CUDA_TEST_CASE("a graph that was made anew waits for its launches on a stream that is gone") {
     const Drained drained;
     const Stream s(gpu());
-    Array<Element> x = full<Element>(s, 50, element(0));
-    s.synchronize();
+    Array<Element> x = ready_full<Element>(s, 50, element(0));
     auto set = fill_node(x, element(1));
     Graph graph = set.build();
     Gate gate;

@@ -173,9 +173,8 @@ CUDA_TEST_CASE("the default stream of a green context is refused") {
     const Green green;
     const Current here(green.context);
     for (cudaStream_t native : {cudaStream_t{nullptr}, cudaStreamLegacy, cudaStreamPerThread}) {
-        const auto error = error_of([&] { (void)wrap_stream(native, Device("cuda:0")); });
-        REQUIRE(error);
-        CHECK(error->code() == ErrorCode::usage);
+        const Error error = thrown_by([&] { (void)wrap_stream(native, Device("cuda:0")); });
+        CHECK(error.code() == ErrorCode::usage);
     }
     CHECK(current_context() == green.context);
 }

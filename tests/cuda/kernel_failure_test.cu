@@ -40,8 +40,7 @@ TEST_CASE("child: illegal address", "[.child]") {
     const Reports reports;
     {
         const Stream s(gpu(), {.priority = 0, .name = "the guilty"}), other(gpu());
-        Array<int> x = zeros<int>(other, 32);
-        other.synchronize();
+        Array<int> x = ready_zeros<int>(other, 32);
         launch(s, write_nowhere, grid(1, 1), reinterpret_cast<int*>(16));
         const auto error = error_of([&] { s.synchronize(); });
         expect(error.has_value(), "the failure comes out");

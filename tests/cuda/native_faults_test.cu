@@ -196,8 +196,7 @@ void captures() {
 
 void batches() {
     const Stream s(gpu());
-    Array<int> x = zeros<int>(s, 100);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 100);
     Batch batch;
     for (int i = 1; i <= 3; ++i) {
         const ScopedBatch in(batch, s);

@@ -16,9 +16,7 @@ CUDA_TEST_CASE(
     heddle::detail::StreamRecord& record = heddle::detail::record_of(*stream);
     CHECK(cu::native_of(record) != nullptr);
     stream.reset();
-    const auto error = error_of([&] { (void)cu::native_of(record); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
+    CHECK(thrown_by([&] { (void)cu::native_of(record); }).code() == ErrorCode::usage);
     CHECK(cu::capture_of(record) == 0);
 
     CHECK_FALSE(cu::is_default_handle(nullptr));

@@ -121,8 +121,7 @@ CUDA_TEST_CASE("a wait on a stream whose handle was handed out is never elided")
 CUDA_TEST_CASE("work that others gave to a handed-out stream is waited for") {
     DrainedGate gate;
     const Stream a(gpu()), b(gpu());
-    Array<int> x = zeros<int>(b, 32);
-    b.synchronize();
+    Array<int> x = ready_zeros<int>(b, 32);
     const cudaStream_t native = native_handle(b);
     gate.hold(b);
     a.wait_stream(b);
@@ -215,9 +214,7 @@ CUDA_TEST_CASE(
     Capture capture(native.handle);
     {
         const ScopedStream in_outside{outside, {.wait_on_enter = false}};
-        const auto error = error_of([&] { const ScopedStream in{s}; });
-        REQUIRE(error);
-        CHECK(error->code() == ErrorCode::usage);
+        CHECK(thrown_by([&] { const ScopedStream in{s}; }).code() == ErrorCode::usage);
         CHECK(current_stream() == outside);  // the stream was not entered
     }
     CHECK_THROWS_AS(s.wait_stream(outside), UsageError);
@@ -250,8 +247,7 @@ CUDA_TEST_CASE("what was known before a capture elides no wait in it") {
 CUDA_TEST_CASE("host waits on a capturing stream are refused, and the capture is not spoiled") {
     const Native native;
     const Stream s = wrap_stream(native.handle);
-    Array<int> x = zeros<int>(s, 32);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 32);
     const Stream elsewhere(gpu());
     Capture capture(native.handle);
     CHECK_THROWS_AS(s.synchronize(), UsageError);

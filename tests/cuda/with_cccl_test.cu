@@ -63,8 +63,7 @@ CUDA_TEST_CASE("an event is waited for and synchronised through its cuda::event_
     const Drained drained;
     const Theirs theirs;
     const Stream s(gpu());
-    Array<int> x = full<int>(s, n, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, n, 1);
     Gate gate(s);
     fill(s, x, 5);
     const Event filled = s.record_event();
@@ -83,8 +82,7 @@ CUDA_TEST_CASE("an event is waited for and synchronised through its cuda::event_
 CUDA_TEST_CASE("an event that others recorded is waited for") {
     const Theirs theirs;
     const Stream s(gpu());
-    Array<int> x = full<int>(s, n, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, n, 1);
     const cuda::stream_ref before(theirs.handle);
     add_to_all(before, x.data(), 2);
     const cuda::event theirs_done(before);
@@ -154,7 +152,6 @@ TEST_CASE("a resource refuses streams of another GPU", "[cuda][multi]") {
     if (device_count(DeviceKind::cuda) < 2) HEDDLE_SKIP("there are fewer than two GPUs");
     MemoryResource memory(gpu());
     const Stream other(Device("cuda:1"));
-    const auto error = error_of([&] { (void)memory.allocate_async(bytes, 256, other); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
+    const Error error = thrown_by([&] { (void)memory.allocate_async(bytes, 256, other); });
+    CHECK(error.code() == ErrorCode::usage);
 }

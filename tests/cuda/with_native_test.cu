@@ -66,8 +66,7 @@ CUDA_TEST_CASE("a wait in a capture that others begin elides none after it") {
     const Recorder seen;
     const Drained drained;
     const Stream s(gpu()), t(gpu());
-    Array<int> x = zeros<int>(s, 32);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 32);
     GraphOwner made;
     with_native(s, [&](cudaStream_t native) {
         check_cuda(cudaStreamBeginCapture(native, cudaStreamCaptureModeRelaxed), "begin");
@@ -83,9 +82,7 @@ CUDA_TEST_CASE("a wait in a capture that others begin elides none after it") {
     seen.note(s, "s");
     t.wait_stream(s);
     seen.note(t, "t");
-    gate.open();
-    t.synchronize();
-    CHECK(seen.seen() == Strings{"s", "t"});
+    check_opened(seen, gate, t, {"s", "t"});
 }
 
 CUDA_TEST_CASE("what a loan forks is captured with it, and what it leaves open is refused") {
@@ -119,9 +116,7 @@ CUDA_TEST_CASE("what a loan forks is captured with it, and what it leaves open i
     graph.launch(s);
     CHECK(to_host(s, x) == Ints(32, 1));
     CHECK(to_host(s, y) == Ints(32, 4));
-    const auto error = error_of([&] { (void)forked(false); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
+    CHECK(thrown_by([&] { (void)forked(false); }).code() == ErrorCode::usage);
     launch(s, twice, grid(1, 32), y);  // the stream is in no capture any more
     CHECK(to_host(s, y) == Ints(32, 8));
     cudaEventDestroy(fork), cudaEventDestroy(join), cudaStreamDestroy(side);
@@ -129,8 +124,7 @@ CUDA_TEST_CASE("what a loan forks is captured with it, and what it leaves open i
 
 CUDA_TEST_CASE("native work in captures stands between heddle's own, loans nested or not") {
     const Stream s(gpu()), t(gpu());
-    Array<int> x = full<int>(s, 32, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, 32, 1);
     Graph graph = capture(s, [&] {
         with_native(
             s,
@@ -154,8 +148,7 @@ CUDA_TEST_CASE("native work in captures stands between heddle's own, loans neste
 
 CUDA_TEST_CASE("two threads lend one captured stream") {
     const Stream s(gpu());
-    Array<int> x = zeros<int>(s, 32);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 32);
     Graph graph;
     {
         ScopedCapture scope{s, {.mode = CaptureMode::relaxed}};
@@ -181,16 +174,14 @@ CUDA_TEST_CASE("two threads lend one captured stream") {
 
 CUDA_TEST_CASE("an error of a loan is thrown with its place, an older one is left alone") {
     const Stream s(gpu());
-    Array<int> x = zeros<int>(s, 32);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 32);
     add<<<1, 5000>>>(x.data(), 1);
     const cudaError_t refused = cudaGetLastError();  // the driver determines which error this is
     REQUIRE(refused != cudaSuccess);
-    const auto error = error_of([&] {
+    const Error error = thrown_by([&] {
         with_native(s, [&](cudaStream_t native) { add<<<1, 5000, 0, native>>>(x.data(), 1); });
     });
-    REQUIRE(error);
-    CHECK(error->native_code() == refused);
+    CHECK(error.native_code() == refused);
     CHECK(cudaPeekAtLastError() == cudaSuccess);
     CHECK(error_of([&] {
               with_native(s, [](cudaStream_t) { return cudaErrorNotReady; });

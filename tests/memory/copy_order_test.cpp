@@ -161,8 +161,7 @@ TEST_CASE("a large copy between devices arrives", "[multi]") {
 TEST_CASE("to_host without a stream uses the array's device and its current stream") {
     const Drained drained;
     const Stream s(test_devices().back());
-    Array<int> x = zeros<int>(s, 100);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 100);
     const ScopedStream in{s};
     const ScopedDevice elsewhere{cpu_device()};
     fill(s, x, 3);

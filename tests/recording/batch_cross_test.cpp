@@ -56,9 +56,7 @@ CUDA_TEST_CASE("a batch's first stream waits for the other kind of device", "[cr
             CHECK(eventually([&] { return seen.has("before"); }));
             settle(kinds.here);
             CHECK(seen.seen() == Strings{"before"});
-            gate.open();
-            first.synchronize();
-            CHECK(seen.seen() == Strings{"before", "other", "after"});
+            check_opened(seen, gate, first, {"before", "other", "after"});
         }
 }
 
@@ -82,9 +80,7 @@ CUDA_TEST_CASE("a stream that has joined a batch waits for the other kind of dev
             }
             first.synchronize();  // would block if the first stream waited, too
             CHECK(seen.seen() == Strings{"before", "meanwhile"});
-            gate.open();
-            joined.synchronize();
-            CHECK(seen.seen() == Strings{"before", "meanwhile", "other", "after"});
+            check_opened(seen, gate, joined, {"before", "meanwhile", "other", "after"});
         }
 }
 
@@ -122,9 +118,7 @@ CUDA_TEST_CASE("a failure reaches a batch from the other kind of device", "[cros
                 way.wait(first, other);
                 launch_host(first, [&ran] { ran = true; });
             }
-            const auto error = error_of([&] { first.synchronize(); });
-            REQUIRE(error);
-            CHECK(cause_of(*error) == "over there");
+            CHECK(cause_of(thrown_by([&] { first.synchronize(); })) == "over there");
             CHECK_FALSE(ran);
             (void)first.clear_error();
             (void)other.clear_error();

@@ -58,9 +58,7 @@ CUDA_TEST_CASE("events of each kind of device are waited on from the other", "[c
     seen.note(last, "last");
     settle(cpu_device());
     CHECK(seen.seen().empty());
-    gate.open();
-    last.synchronize();
-    CHECK(seen.seen() == Strings{"cpu", "cuda", "last"});
+    check_opened(seen, gate, last, {"cpu", "cuda", "last"});
 }
 
 CUDA_TEST_CASE("work goes back and forth between the kinds in order", "[cross]") {
@@ -150,10 +148,9 @@ CUDA_TEST_CASE("memory out of a kernel's reach is refused before the launch", "[
     CHECK_THROWS_AS(launch(cpu, Iota{}, dim(10), there), UsageError);
     CHECK_THROWS_AS(launch(cuda, Iota{}, dim(10), here), UsageError);
     CHECK_THROWS_AS(launch(cuda, Iota{}, dim(10), plain), UsageError);
-    const auto error = error_of([&] { launch(cuda, Iota{}, dim(10), here); });
-    REQUIRE(error);
-    CHECK_THAT(error->what(), contains("cpu:0"));
-    CHECK_THAT(error->what(), contains("cuda:0"));
+    const Error error = thrown_by([&] { launch(cuda, Iota{}, dim(10), here); });
+    CHECK_THAT(error.what(), contains("cpu:0"));
+    CHECK_THAT(error.what(), contains("cuda:0"));
     Array<int> locked = pinned<int>(10);
     launch(cuda, Iota{}, dim(10), locked);  // both devices can access pinned memory
     cuda.synchronize();

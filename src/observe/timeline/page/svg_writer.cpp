@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <ostream>
 
 #include "timeline/page/escape.hpp"
 #include "timeline/page/look.hpp"
