@@ -20,14 +20,6 @@ template <class T> struct Twice {
     HEDDLE_FN void operator()(std::size_t i, View<T> x) const { x[i] *= 2; }
 };
 
-std::string only_text(Checked& checked) {
-    (void)checked.end();
-    const std::vector<check::Race> all = checked.races();
-    for (const check::Race& race : all) UNSCOPED_INFO(race.text);
-    REQUIRE(all.size() == 1);
-    return all[0].text;
-}
-
 }  // namespace
 
 TEST_CASE("device: a report of a graph's part names the stream of its launch and the node") {

@@ -12,15 +12,6 @@
 
 using namespace heddle_test;
 
-namespace {
-
-Stream cpu_stream() { return Stream(cpu_device()); }
-void note_natively(StreamRef s, const Recorder& seen, std::string what) {
-    enqueue_natively(s, [seen, what = std::move(what)] { seen.add(what); });
-}
-
-}  // namespace
-
 TEST_CASE("a wait after a loan is made once, and then elided as before the loan") {
     const Stream a = cpu_stream(), b = cpu_stream();
     launch_host(b, [] {});
