@@ -184,8 +184,11 @@ template <class T> Array<T> ready_full(StreamRef stream, std::size_t size, T val
     stream.synchronize();
     return x;
 }
+/// Makes an array as zeros() does, and waits until it is filled.
 template <class T> Array<T> ready_zeros(StreamRef stream, std::size_t size) {
-    return ready_full<T>(stream, size, T{});
+    Array<T> x = zeros<T>(stream, size);
+    stream.synchronize();
+    return x;
 }
 
 /// Makes the device under test current, and also a new stream of that device.
