@@ -25,9 +25,8 @@ TEST_CASE("host functions that fail at random places: what comes after is droppe
                 ran->push_back(i);
                 if (i == fails) throw Boom(std::to_string(i));
             });
-        const auto error = error_of([&] { s.synchronize(); });
-        REQUIRE(error);
-        REQUIRE(cause_of(*error) == std::to_string(fails));
+        const Error error = thrown_by([&] { s.synchronize(); });
+        REQUIRE(cause_of(error) == std::to_string(fails));
         REQUIRE(ran->size() == fails + 1);
         REQUIRE(ran->back() == fails);
     }
@@ -35,32 +34,29 @@ TEST_CASE("host functions that fail at random places: what comes after is droppe
 
 TEST_CASE("many threads with failing streams: every thread learns of its own failures only") {
     std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    for (std::uint64_t t = 1; t <= 6; ++t)
-        threads.emplace_back([&, t] {
-            Random random(t);
-            const Stream base(test_device()), other(test_device());
-            for (std::size_t i = 0; i < repetitions(400, 20); ++i) {
-                const std::string text = std::to_string(t) + "." + std::to_string(i);
-                const bool in_other = random.below(2) == 0, fails = random.below(3) != 0;
-                const auto work = [text, fails] {
-                    if (fails) throw Boom(text);
-                };
-                if (in_other) {
-                    const ScopedStream in{base};
-                    const ScopedStream inner{other, {.wait_on_enter = true, .wait_on_exit = true}};
-                    launch_host(work);
-                } else {
-                    launch_host(base, work);
-                }
-                const auto error = error_of([&] { base.synchronize(); });
-                wrong += error.has_value() != fails;
-                if (error) wrong += cause_of(*error) != text;
-                base.clear_error();
-                other.clear_error();
+    on_threads(6, [&](std::uint64_t t) {
+        Random random(t + 1);
+        const Stream base(test_device()), other(test_device());
+        for (std::size_t i = 0; i < repetitions(400, 20); ++i) {
+            const std::string text = std::to_string(t) + "." + std::to_string(i);
+            const bool in_other = random.below(2) == 0, fails = random.below(3) != 0;
+            const auto work = [text, fails] {
+                if (fails) throw Boom(text);
+            };
+            if (in_other) {
+                const ScopedStream in{base};
+                const ScopedStream inner{other, {.wait_on_enter = true, .wait_on_exit = true}};
+                launch_host(work);
+            } else {
+                launch_host(base, work);
             }
-        });
-    for (std::thread& t : threads) t.join();
+            const auto error = error_of([&] { base.synchronize(); });
+            wrong += error.has_value() != fails;
+            if (error) wrong += cause_of(*error) != text;
+            base.clear_error();
+            other.clear_error();
+        }
+    });
     CHECK(wrong == 0);
 }
 
@@ -94,22 +90,19 @@ TEST_CASE("what host functions carry is destroyed once, whatever fails, from man
     const Reports nobody_is_told;
     const auto alive = std::make_shared<int>(0);
     {
-        std::vector<std::thread> threads;
-        for (std::uint64_t t = 1; t <= 4; ++t)
-            threads.emplace_back([alive, t] {
-                Random random(t);
-                for (std::size_t i = 0; i < repetitions(500, 30); ++i) {
-                    const Stream a(test_device()), b(test_device());
-                    for (int n = 0; n < 10; ++n) {
-                        const bool fails = random.below(8) == 0;
-                        launch_host(random.below(2) == 0 ? a : b, [alive, fails] {
-                            if (fails) throw Boom("boom");
-                        });
-                        if (random.below(4) == 0) b.wait_stream(a);
-                    }
+        on_threads(4, [alive](std::uint64_t t) {
+            Random random(t + 1);
+            for (std::size_t i = 0; i < repetitions(500, 30); ++i) {
+                const Stream a(test_device()), b(test_device());
+                for (int n = 0; n < 10; ++n) {
+                    const bool fails = random.below(8) == 0;
+                    launch_host(random.below(2) == 0 ? a : b, [alive, fails] {
+                        if (fails) throw Boom("boom");
+                    });
+                    if (random.below(4) == 0) b.wait_stream(a);
                 }
-            });
-        for (std::thread& t : threads) t.join();
+            }
+        });
     }
     CHECK(eventually([&] { return alive.use_count() == 1; }));
 }
@@ -118,35 +111,32 @@ TEST_CASE("memory that runs out in the middle of everything leaves everything us
     (void)error_of([] { synchronize(); });  // throws failures from earlier tests
     const Reports reports;
     std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    for (std::uint64_t t = 1; t <= 4; ++t)
-        threads.emplace_back([&, t] {
-            Random random(t);
-            const Stream outer(test_device()), inner(test_device());
-            Array<int> x = full<int>(outer, 1000, 0);
-            int expected = 0;
-            // Fewer repetitions: AddressSanitizer prints a line for each allocation that fails.
-            for (std::size_t i = 0; i < repetitions(HEDDLE_TEST_SANITIZED ? 20 : 200, 10); ++i) {
-                const ScopedStream in{outer};
-                const auto error = error_of([&] {
-                    const ScopedStream scope{inner, {.wait_on_enter = true, .wait_on_exit = true}};
-                    launch(Add{}, dim(1000), x, 1);
-                    switch (random.below(3)) {
-                    case 0: (void)zeros<double>(too_much); break;
-                    case 1: (void)pinned<double>(too_much); break;
-                    default:
-                        fork_join([&] { launch(Add{}, dim(1000), x, 1); },
-                                  [] { (void)empty<double>(too_much); });
-                    }
-                });
-                wrong += !error || error->code() != ErrorCode::out_of_memory;
-                wrong += !(current_stream() == outer);
-                const int now = to_host(x)[999];
-                wrong += now != expected + 1 && now != expected + 2;
-                expected = now;
-            }
-        });
-    for (std::thread& t : threads) t.join();
+    on_threads(4, [&](std::uint64_t t) {
+        Random random(t + 1);
+        const Stream outer(test_device()), inner(test_device());
+        Array<int> x = full<int>(outer, 1000, 0);
+        int expected = 0;
+        // Fewer repetitions: AddressSanitizer prints a line for each allocation that fails.
+        for (std::size_t i = 0; i < repetitions(HEDDLE_TEST_SANITIZED ? 20 : 200, 10); ++i) {
+            const ScopedStream in{outer};
+            const auto error = error_of([&] {
+                const ScopedStream scope{inner, {.wait_on_enter = true, .wait_on_exit = true}};
+                launch(Add{}, dim(1000), x, 1);
+                switch (random.below(3)) {
+                case 0: (void)zeros<double>(too_much); break;
+                case 1: (void)pinned<double>(too_much); break;
+                default:
+                    fork_join([&] { launch(Add{}, dim(1000), x, 1); },
+                              [] { (void)empty<double>(too_much); });
+                }
+            });
+            wrong += !error || error->code() != ErrorCode::out_of_memory;
+            wrong += !(current_stream() == outer);
+            const int now = to_host(x)[999];
+            wrong += now != expected + 1 && now != expected + 2;
+            expected = now;
+        }
+    });
     CHECK(wrong == 0);
     CHECK(reports.count() == 0);
 }

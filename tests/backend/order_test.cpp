@@ -1,5 +1,4 @@
 // wait_stream(): the order that it creates, and when it is elided or must not be.
-#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 #include "waits_of.hpp"
@@ -91,9 +90,7 @@ TEST_CASE("the free functions wait as the member does") {
         wait_stream(b);
     }
     seen.note(c, "c");
-    gate.open();
-    c.synchronize();
-    CHECK(seen.seen() == Strings{"a", "b", "c"});
+    check_opened(seen, gate, c, {"a", "b", "c"});
 }
 
 TEST_CASE("waiting on a stream with new work inserts a wait") {
@@ -183,9 +180,7 @@ TEST_CASE("an elided wait is one that held: the order is there") {
     a.wait_stream(b);
     CHECK(waits_of([&] { a.wait_stream(b); }) == elided);
     seen.note(a, "a");
-    gate.open();
-    a.synchronize();
-    CHECK(seen.seen() == Strings{"b", "a"});
+    check_opened(seen, gate, a, {"b", "a"});
 }
 
 TEST_CASE("a wait on a new stream is never taken for one on a destroyed stream") {
@@ -250,9 +245,7 @@ TEST_CASE(
     a.wait_event(early);
     CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
     seen.note(a, "a");
-    gate.open();
-    a.synchronize();
-    CHECK(seen.seen() == Strings{"b", "a"});
+    check_opened(seen, gate, a, {"b", "a"});
 }
 
 TEST_CASE("a wait on an event is elided on the event's own stream, and stands for no wait on the "
@@ -275,21 +268,18 @@ TEST_CASE("streams tied by many threads at once keep every order they were promi
     std::atomic<int> wrong{0};
     std::vector<Stream> shared;
     for (int i = 0; i < 4; ++i) shared.emplace_back(test_device());
-    std::vector<std::thread> threads;
     const std::size_t rounds = repetitions(300, 50);
-    for (std::size_t t = 0; t < 4; ++t)
-        threads.emplace_back([&, t] {
-            const Stream mine(test_device());
-            std::atomic<std::size_t> given{0};
-            for (std::size_t i = 0; i < rounds; ++i) {
-                const Stream& via = shared[(t + i) % shared.size()];
-                launch_host(mine, [&] { ++given; });
-                via.wait_stream(mine);
-                launch_host(via, [&, i] { wrong += given < i + 1; });
-                mine.wait_stream(via);
-            }
-            mine.synchronize();
-        });
-    for (std::thread& t : threads) t.join();
+    on_threads(4, [&](std::size_t t) {
+        const Stream mine(test_device());
+        std::atomic<std::size_t> given{0};
+        for (std::size_t i = 0; i < rounds; ++i) {
+            const Stream& via = shared[(t + i) % shared.size()];
+            launch_host(mine, [&] { ++given; });
+            via.wait_stream(mine);
+            launch_host(via, [&, i] { wrong += given < i + 1; });
+            mine.wait_stream(via);
+        }
+        mine.synchronize();
+    });
     CHECK(wrong == 0);
 }

@@ -2,7 +2,6 @@
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
-#include <array>
 #include <set>
 #include <unordered_set>
 
@@ -156,11 +155,10 @@ TEST_CASE("the error of a dead reference says so") {
     StreamRef left;
     left = Stream(test_device(), {.priority = 0, .name = "short-lived"});
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { launch_host(left, [] {}); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
-    CHECK(error->where().line == line);
-    CHECK_THAT(error->what(), contains("destroyed"));
+    const Error error = thrown_by([&] { launch_host(left, [] {}); });
+    CHECK(error.code() == ErrorCode::usage);
+    CHECK(error.where().line == line);
+    CHECK_THAT(error.what(), contains("destroyed"));
 }
 
 TEST_CASE("a stream runs what it is given in order") {
@@ -173,11 +171,7 @@ TEST_CASE("a stream runs what it is given in order") {
         expected.push_back(std::to_string(i));
         seen.note(s, expected.back());
     }
-    settle(test_device());
-    CHECK(seen.seen().empty());
-    gate.open();
-    s.synchronize();
-    CHECK(seen.seen() == expected);
+    check_held(seen, gate, s, expected);
 }
 
 TEST_CASE("a stream runs host functions, kernels, copies and fills in the order given") {
@@ -207,9 +201,7 @@ TEST_CASE("streams that do not wait for each other proceed on their own") {
     CHECK(seen.seen() == Strings{"free"});
     CHECK(free.is_complete());
     CHECK_FALSE(held.is_complete());
-    gate.open();
-    held.synchronize();
-    CHECK(seen.seen() == Strings{"free", "held"});
+    check_opened(seen, gate, held, {"free", "held"});
 }
 
 TEST_CASE("a stream with nothing to do is complete") {

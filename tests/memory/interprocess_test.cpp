@@ -204,9 +204,8 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     CHECK(mentions(error_of([&] { (void)import_event(other_kind); }),
                    "was not returned by export_event()"));
     if (test_device().is_cpu()) {
-        const auto too_large = error_of([] { (void)shareable<float>(std::size_t{1} << 48); });
-        REQUIRE(too_large);
-        CHECK(too_large->code() == ErrorCode::out_of_memory);
+        const Error too_large = thrown_by([] { (void)shareable<float>(std::size_t{1} << 48); });
+        CHECK(too_large.code() == ErrorCode::out_of_memory);
         CHECK(mentions(too_large, "bytes of shared memory cannot be allocated ("));
     }
     const Event shared(test_device(), {.interprocess = true});
@@ -220,9 +219,8 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
     handle.element_bytes = 4;
     std::strcpy(handle.bus_id.data(), "ffff:00:1f.7");
     handle.check = detail::check_of(handle);
-    const auto error = error_of([&] { (void)import_array<int>(handle); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::no_device);
+    const Error error = thrown_by([&] { (void)import_array<int>(handle); });
+    CHECK(error.code() == ErrorCode::no_device);
     CHECK(mentions(error, "ffff:00:1f.7"));
     EventHandle event;
     CHECK(mentions(error_of([&] { (void)import_event(event); }), "was not returned by"));
@@ -275,9 +273,8 @@ TEST_CASE("an array of a process that has given it up is refused") {
 
 TEST_CASE("child: imports what is gone", "[.child]") {
     end_if_it_hangs();
-    const auto error = error_of([] { (void)import_array<int>(given()); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::unsupported);
+    const Error error = thrown_by([] { (void)import_array<int>(given()); });
+    CHECK(error.code() == ErrorCode::unsupported);
     CHECK(mentions(error, "has released it"));
 }
 
@@ -397,9 +394,8 @@ TEST_CASE("child: sees a failure", "[.child]") {
     const Stream s(test_device());
     const Event event = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     s.wait_event(event);
-    const auto error = error_of([&] { s.synchronize(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::work_failed);
+    const Error error = thrown_by([&] { s.synchronize(); });
+    CHECK(error.code() == ErrorCode::work_failed);
     CHECK(mentions(error, "in the process that recorded it"));
     CHECK_THROWS_AS(event.synchronize(), Error);
 }
@@ -438,8 +434,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
     const Drained drained;
     const Stream s(test_device()), other(test_device());
     Event event(test_device(), {.interprocess = true});
-    Array<int> x = zeros<int>(s, 100);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 100);
     SECTION("recorded and waited for by nodes") {
         Graph waits = wait_node(event).build();
         waits.launch(s);  // no wait, because the event was never recorded
@@ -852,9 +847,8 @@ TEST_CASE("a handle that names something else than memory of heddle's is refused
 }
 TEST_CASE("child: imports what is not heddle's", "[.child]") {
     end_if_it_hangs();
-    const auto error = error_of([] { (void)import_array<int>(given()); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::unsupported);
+    const Error error = thrown_by([] { (void)import_array<int>(given()); });
+    CHECK(error.code() == ErrorCode::unsupported);
     CHECK(mentions(error, "is not shared memory of heddle"));
 }
 

@@ -13,15 +13,6 @@
 
 using namespace heddle_test;
 
-namespace {
-
-Stream cpu_stream() { return Stream(cpu_device()); }
-void note_natively(StreamRef s, const Recorder& seen, std::string what) {
-    enqueue_natively(s, [seen, what = std::move(what)] { seen.add(what); });
-}
-
-}  // namespace
-
 TEST_CASE("a batch is flushed before a loan, records nothing in it, and goes on after it") {
     const Recorder seen;
     const Drained drained;

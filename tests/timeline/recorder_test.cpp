@@ -417,16 +417,14 @@ TEST_CASE("threads enqueue while a recording is read") {
     const Drained drained;
     TimelineRecorder recorder({.most_operations = 2000});
     std::atomic<bool> stop{false};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t)
-        threads.emplace_back([&] {
-            const Stream s(cpu_device());
-            Array<int> x = zeros<int>(s, 10);
-            while (!stop) {
-                launch(s, Add{}, dim(10), x, 1);
-                s.synchronize();
-            }
-        });
+    Threads threads(3, [&] {
+        const Stream s(cpu_device());
+        Array<int> x = zeros<int>(s, 10);
+        while (!stop) {
+            launch(s, Add{}, dim(10), x, 1);
+            s.synchronize();
+        }
+    });
     std::size_t seen = 0;
     for (int i = 0; i < 50; ++i) {
         const Trace trace = recorder.trace();
@@ -438,7 +436,7 @@ TEST_CASE("threads enqueue while a recording is read") {
                 FAIL("an operation names what the trace does not hold");
     }
     stop = true;
-    for (std::thread& one : threads) one.join();
+    threads.join();
     CHECK(eventually([&] { return !recorder.trace().ops.empty() || seen != 0; }));
 }
 

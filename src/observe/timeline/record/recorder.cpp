@@ -1,7 +1,6 @@
 #include "timeline/record/recorder.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <ctime>
 #include <pthread.h>
 #include <sys/syscall.h>
