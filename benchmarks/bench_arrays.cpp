@@ -4,10 +4,8 @@
 // two streams, eight threads, and scarce memory. Also compares how much memory heddle and the
 // driver's pool allocate.
 
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include <heddle/heddle.hpp>

@@ -6,8 +6,6 @@
 // On a GPU, a batch enqueues at most 200 operations, followed by a wait that is not timed. So the
 // launch queue is never full, and no launch blocks.
 
-#include <cstdio>
-#include <memory>
 #include <vector>
 
 #include <heddle/heddle.hpp>

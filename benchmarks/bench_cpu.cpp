@@ -6,7 +6,6 @@
 //   - fork_join_n of 2 to 16 branches;
 //   - the time to wake a sleeping thread.
 
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -3,9 +3,7 @@
 // same kernels launched one by one, and dependent launches, in graphs and outside, with native
 // ones.
 
-#include <atomic>
 #include <string>
-#include <vector>
 
 #include <heddle/heddle.hpp>
 

@@ -3,7 +3,6 @@
 
 #include <cuda_runtime.h>
 
-#include <memory>
 #include <stdexcept>
 #include <string>
 

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <ratio>
-#include <string>
 
 #include "device_argument.hpp"
 

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 

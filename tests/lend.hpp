@@ -7,6 +7,7 @@
 #include "support.hpp"
 
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -45,5 +46,11 @@ template <class F> void enqueue_natively(StreamRef stream, F&& function) {
     detail::cpu::queue_of(detail::record_of(stream))
         .push(detail::cpu::Step::work, Operation::type, &operation, 1, {}, false);
 }
+
+inline void note_natively(StreamRef s, const Recorder& seen, std::string what) {
+    enqueue_natively(s, [seen, what = std::move(what)] { seen.add(what); });
+}
+
+inline Stream cpu_stream() { return Stream(cpu_device()); }
 
 }  // namespace heddle_test

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #if defined(__has_feature)
@@ -37,6 +39,20 @@
 #else
 #define HEDDLE_TEST_SANITIZED 0
 #endif
+
+// A TEST_CASE with the tag [cuda], which is skipped if there is no CUDA device. The other tags
+// follow the name.
+#define CUDA_TEST_CASE(...)                                                                        \
+    HEDDLE_CUDA_TEST_CASE(HEDDLE_NEW_NAME(cuda_case_, __COUNTER__), __VA_ARGS__)
+#define HEDDLE_NEW_NAME(name, n) HEDDLE_NUMBERED_NAME(name, n)
+#define HEDDLE_NUMBERED_NAME(name, n) name##n
+#define HEDDLE_CUDA_TEST_CASE(function, name, ...)                                                 \
+    static void function();                                                                        \
+    TEST_CASE(name, "[cuda]" __VA_ARGS__) {                                                        \
+        if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");           \
+        function();                                                                                \
+    }                                                                                              \
+    static void function()
 
 namespace heddle_test {
 
@@ -113,11 +129,41 @@ private:
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// Logs the order in which events happen. Copies share one log. Thread-safe.
-class OrderLog {
+/// Threads that call the same function. If it has a parameter, it gets the number of its thread,
+/// from 0 on. join() must be called.
+class Threads {
+public:
+    template <std::integral N, class F> Threads(N count, F f) {
+        for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+            if constexpr (std::invocable<F, Number>) threads_.emplace_back(f, Number{i});
+            else threads_.emplace_back(f);
+    }
+    void join() {
+        for (std::thread& one : threads_) one.join();
+    }
+
+private:
+    /// Becomes the type of the parameter.
+    struct Number {
+        std::size_t value;
+        template <std::integral T> operator T() const { return static_cast<T>(value); }
+    };
+    std::vector<std::thread> threads_;
+};
+
+/// Calls `f` on `count` threads, as Threads does, and waits for them.
+template <std::integral N, class F> void on_threads(N count, F f) {
+    Threads(count, std::move(f)).join();
+}
+
+/// Calls `f` on another thread, and waits for it.
+template <class F> void on_another_thread(F&& f) { std::thread(std::forward<F>(f)).join(); }
+
+/// Records the order in which events happen. Copies share one record. Thread-safe.
+class Recorder {
 public:
     void add(std::string what) const;
-    /// Enqueues a host function on `stream` that logs this note.
+    /// Enqueues a host function on `stream` that records this note.
     void note(StreamRef stream, std::string what) const;
     std::vector<std::string> seen() const;
     bool has(const std::string& what) const;
@@ -133,6 +179,19 @@ private:
 using Strings = std::vector<std::string>;
 using Ints = std::vector<int>;
 
+/// Makes an array as full() does, and waits until it is filled.
+template <class T> Array<T> ready_full(StreamRef stream, std::size_t size, T value) {
+    Array<T> x = full<T>(stream, size, value);
+    stream.synchronize();
+    return x;
+}
+/// Makes an array as zeros() does, and waits until it is filled.
+template <class T> Array<T> ready_zeros(StreamRef stream, std::size_t size) {
+    Array<T> x = zeros<T>(stream, size);
+    stream.synchronize();
+    return x;
+}
+
 /// Makes the device under test current, and also a new stream of that device.
 struct Here {
     Stream stream{test_device()};
@@ -141,7 +200,7 @@ struct Here {
 
 /// Blocks until all work that is able to run on `device` has run. To do so, enqueues less urgent
 /// work, and waits for it.
-void finish_work(Device device);
+void settle(Device device);
 
 /// Returns whether `predicate` becomes true within patience(1 minute). Only use it for conditions
 /// that must become true, never for conditions that must stay false.
@@ -152,6 +211,25 @@ template <class P> bool eventually(P&& predicate) {
         std::this_thread::yield();
     }
     return true;
+}
+
+/// Opens the gate, waits for the stream, and checks the notes and their order. `line` is the
+/// caller's.
+inline void check_opened(const Recorder& seen, Gate& gate, StreamRef last, const Strings& order,
+                         int line = __builtin_LINE()) {
+    INFO("in line " << line);
+    gate.open();
+    last.synchronize();
+    CHECK(seen.seen() == order);
+}
+
+/// Checks that nothing is noted while the gate is closed, and then the order, as check_opened().
+inline void check_held(const Recorder& seen, Gate& gate, StreamRef last, const Strings& order,
+                       int line = __builtin_LINE()) {
+    INFO("in line " << line);
+    settle(test_device());
+    CHECK(seen.seen().empty());
+    check_opened(seen, gate, last, order, line);
 }
 
 /// Waits for all devices when a test ends, even by an exception. So no work outlives the objects
@@ -209,6 +287,15 @@ template <class F> std::optional<Error> error_of(F&& call) {
         return error;
     }
     return std::nullopt;
+}
+
+/// Returns the heddle::Error that `call` throws. The test case fails if it throws nothing. `line`
+/// is the caller's.
+template <class F> Error thrown_by(F&& call, int line = __builtin_LINE()) {
+    const std::optional<Error> error = error_of(call);
+    INFO("in line " << line);
+    REQUIRE(error);
+    return *error;
 }
 
 /// Returns whether `error` is set and its message contains `text`.

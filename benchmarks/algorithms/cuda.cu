@@ -1,5 +1,4 @@
 #include <memory>
-#include <utility>
 
 #include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>

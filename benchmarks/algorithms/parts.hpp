@@ -2,7 +2,6 @@
 // by CUB.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <vector>
 

@@ -1,10 +1,6 @@
 // bench_costs: the interface between its parts.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <vector>
-
 #include <heddle/device/device.hpp>
 
 #include "report.hpp"

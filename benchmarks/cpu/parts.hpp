@@ -3,7 +3,6 @@
 // its functions then return empty lists.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

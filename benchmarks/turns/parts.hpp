@@ -2,7 +2,6 @@
 // system.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 

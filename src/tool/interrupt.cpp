@@ -1,7 +1,6 @@
 #include "interrupt.hpp"
 
 #include <csignal>
-#include <initializer_list>
 
 namespace heddle::tool {
 namespace {

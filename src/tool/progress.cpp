@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 

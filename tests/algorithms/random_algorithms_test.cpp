@@ -4,7 +4,6 @@
 #include "random.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 using namespace heddle_test;

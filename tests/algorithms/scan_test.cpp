@@ -1,7 +1,6 @@
 // Scans: running totals, with the operator in order, in place, and from one type to another.
 #include "algorithms/inputs.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 using namespace heddle_test;

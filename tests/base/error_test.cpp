@@ -154,14 +154,13 @@ TEST_CASE("a failed host function's error names its stream, its device and what 
     const Stream stream(test_device(), {.priority = 0, .name = "the failing one"});
     const unsigned line = __LINE__ + 1;
     launch_host(stream, [] { throw Boom("what was thrown"); });
-    const auto error = error_of([&] { stream.synchronize(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::work_failed);
-    CHECK(error->device() == test_device());
-    CHECK(error->stream() == "the failing one");
-    CHECK(error->stream_id() == stream.id());
-    CHECK(cause_of(*error) == "what was thrown");
-    CHECK_THAT(error->what(), contains("what was thrown"));
-    CHECK(error->where().line == line);
-    CHECK_THAT(error->where().file, contains("error_test.cpp"));
+    const Error error = thrown_by([&] { stream.synchronize(); });
+    CHECK(error.code() == ErrorCode::work_failed);
+    CHECK(error.device() == test_device());
+    CHECK(error.stream() == "the failing one");
+    CHECK(error.stream_id() == stream.id());
+    CHECK(cause_of(error) == "what was thrown");
+    CHECK_THAT(error.what(), contains("what was thrown"));
+    CHECK(error.where().line == line);
+    CHECK_THAT(error.where().file, contains("error_test.cpp"));
 }

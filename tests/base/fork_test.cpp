@@ -131,18 +131,16 @@ TEST_CASE("a child can be forked while other threads use heddle, and can use it 
     HEDDLE_SKIP_WITHOUT_FORK();
     REQUIRE(use_a_new_stream() == 0);  // makes heddle's internal objects before the fork
     std::atomic<bool> stop{false};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t)
-        threads.emplace_back([&] {
-            while (!stop) {
-                const Stream s(cpu_device()), other(cpu_device());
-                Array<int> x = zeros<int>(s, 1000);
-                launch(s, Add{}, dim(1000), x, 1);
-                other.wait_stream(s);
-                launch_host(other, [] {});
-                other.synchronize();
-            }
-        });
+    Threads threads(3, [&] {
+        while (!stop) {
+            const Stream s(cpu_device()), other(cpu_device());
+            Array<int> x = zeros<int>(s, 1000);
+            launch(s, Add{}, dim(1000), x, 1);
+            other.wait_stream(s);
+            launch_host(other, [] {});
+            other.synchronize();
+        }
+    });
     for (int i = 0; i < 20; ++i) {
         const ChildResult child = run_forked([] { return use_a_new_stream(); });
         CHECK(child.signal == 0);
@@ -150,7 +148,7 @@ TEST_CASE("a child can be forked while other threads use heddle, and can use it 
         if (child.status != 0) break;
     }
     stop = true;
-    for (std::thread& t : threads) t.join();
+    threads.join();
 }
 
 TEST_CASE(
@@ -168,17 +166,15 @@ TEST_CASE(
 TEST_CASE("child: forks while heddle is used for the first time", "[.child]") {
     end_if_it_hangs();
     std::atomic<int> begun{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t)
-        threads.emplace_back([&] {
-            ++begun;
-            while (begun < 4) {}
-            CHECK(use_a_new_stream() == 0);
-        });
+    Threads threads(3, [&] {
+        ++begun;
+        while (begun < 4) {}
+        CHECK(use_a_new_stream() == 0);
+    });
     while (begun < 3) {}
     ++begun;
     for (int i = 0; i < 10; ++i) CHECK(run_forked([] { return use_a_new_stream(); }).status == 0);
-    for (std::thread& t : threads) t.join();
+    threads.join();
 }
 
 TEST_CASE("a child can capture, whatever other threads were capturing when it was forked") {
@@ -188,11 +184,9 @@ TEST_CASE("a child can capture, whatever other threads were capturing when it wa
         for (int i = 0; i < 10; ++i) (void)capture(s, [] {});
     };
     std::atomic<bool> stop{false};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t)
-        threads.emplace_back([&] {
-            while (!stop) capture_nothing();
-        });
+    Threads threads(3, [&] {
+        while (!stop) capture_nothing();
+    });
     int good = 0;
     for (int forks = 0; forks < 200 && good == forks; ++forks)
         good += run_forked([&] {
@@ -202,7 +196,7 @@ TEST_CASE("a child can capture, whatever other threads were capturing when it wa
                     ? 1
                     : 0;
     stop = true;
-    for (std::thread& t : threads) t.join();
+    threads.join();
     CHECK(good == 200);
 }
 
@@ -210,13 +204,10 @@ TEST_CASE("two threads may fork at the same time") {
     HEDDLE_SKIP_WITHOUT_FORK();
     REQUIRE(use_a_new_stream() == 0);
     std::atomic<int> good{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 2; ++t)
-        threads.emplace_back([&] {
-            for (int i = 0; i < 20; ++i)
-                good += run_forked([] { return use_a_new_stream(); }).status == 0 ? 1 : 0;
-        });
-    for (std::thread& t : threads) t.join();
+    on_threads(2, [&] {
+        for (int i = 0; i < 20; ++i)
+            good += run_forked([] { return use_a_new_stream(); }).status == 0 ? 1 : 0;
+    });
     CHECK(good == 40);
     CHECK(use_a_new_stream() == 0);  // no lock of the parent was left locked
 }
@@ -239,16 +230,14 @@ TEST_CASE("child: forks while observers report", "[.child]") {
     const ReportHook before = set_report_hook([&](const Error&) { ++told; });
     add_observer(reporter);
     std::atomic<bool> stop{false};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 2; ++t)
-        threads.emplace_back([&] {
-            const Stream s(cpu_device());
-            while (!stop) s.wait_stream(s);
-        });
+    Threads threads(2, [&] {
+        const Stream s(cpu_device());
+        while (!stop) s.wait_stream(s);
+    });
     bool good = true;
     for (int i = 0; i < 300 && good; ++i) good = run_forked([] { return 0; }).status == 0;
     stop = true;
-    for (std::thread& t : threads) t.join();
+    threads.join();
     remove_observer(reporter);
     set_report_hook(before);
     CHECK(good);
@@ -288,8 +277,7 @@ TEST_CASE("a child's child can use heddle too") {
     });
 }
 
-TEST_CASE("the child of a process that used CUDA is refused CUDA, clearly", "[cuda]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("the child of a process that used CUDA is refused CUDA, clearly") {
     HEDDLE_SKIP_WITHOUT_FORK();
     const Stream s(Device("cuda:0"));
     launch_host(s, [] {});

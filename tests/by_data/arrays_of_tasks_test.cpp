@@ -2,7 +2,6 @@
 #include "kernels.hpp"
 #include "noted.hpp"
 
-#include <algorithm>
 #include <thread>
 
 using namespace heddle_test;

@@ -1,11 +1,9 @@
 // Ordering by data: every call, temporaries, the end of the scope, and misuse.
-#include "held.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
 #include <heddle/by_data.hpp>
 
-#include <algorithm>
 #include <numeric>
 
 using namespace heddle_test;
@@ -335,11 +333,10 @@ TEST_CASE("by data: a negative size is refused, with the number and the call", "
     DataOrder order(test_device());
     const auto minus = static_cast<std::size_t>(-7);
     const auto refused = [](const std::string& call, const auto& function) {
-        const auto error = error_of(function);
-        REQUIRE(error);
-        CHECK(error->code() == ErrorCode::usage);
-        CHECK(error->call() == call);
-        CHECK_THAT(error->what(), contains("a size is -7"));
+        const Error error = thrown_by(function);
+        CHECK(error.code() == ErrorCode::usage);
+        CHECK(error.call() == call);
+        CHECK_THAT(error.what(), contains("a size is -7"));
     };
     refused("empty", [&] { (void)empty<int>(order, minus); });
     refused("zeros", [&] { (void)zeros<int>(order, minus); });

@@ -17,14 +17,6 @@ std::string line_above(Where where = {}) {
     return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line - 1);
 }
 
-std::string only_text(Checked& checked) {
-    (void)checked.end();
-    const std::vector<check::Race> all = checked.races();
-    for (const check::Race& race : all) UNSCOPED_INFO(race.text);
-    REQUIRE(all.size() == 1);
-    return all[0].text;
-}
-
 /// A function that is defined above its callers, and its line.
 constexpr unsigned line_of_unpack = __LINE__ + 2;
 void unpack(StreamRef stream, Array<int>& field) {

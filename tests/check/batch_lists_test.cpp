@@ -54,9 +54,7 @@ TEST_CASE("check: nccl_internal_streams", "[check]") {
 }
 
 TEST_CASE("check: same_pair_is_counted_not_repeated", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     for (int i = 0; i < 10; ++i) {
         p.write(a, x);
         p.ops.back().site = 1;

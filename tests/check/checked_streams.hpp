@@ -31,6 +31,15 @@ struct CheckedStreams {
     Array<int> x = zeros<int>(a, size), y = zeros<int>(a, size), z = zeros<int>(a, size);
 };
 
+/// Ends the check. Returns the text of its only race.
+inline std::string only_text(Checked& checked) {
+    (void)checked.end();
+    const std::vector<check::Race> all = checked.races();
+    for (const check::Race& race : all) UNSCOPED_INFO(race.text);
+    REQUIRE(all.size() == 1);
+    return all[0].text;
+}
+
 /// CheckedStreams, and a check that begins after they were made.
 struct CheckedRun : CheckedStreams {
     Checked checked;

@@ -8,9 +8,7 @@ using namespace heddle_test;
 using Kind = FindingKind;
 
 TEST_CASE("check: event_recorded_before_the_write", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     const auto event = p.record(a);
     const Line write = p.write(a, x);
     const Line wait = p.wait(b, event);
@@ -38,9 +36,7 @@ TEST_CASE("check: a wait that is noted after the next record means the one befor
 }
 
 TEST_CASE("check: event_never_recorded_waits_for_nothing", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     const auto event = p.event();
     const Line write = p.write(a, x);
     const Line wait = p.wait(b, event);
@@ -53,9 +49,7 @@ TEST_CASE("check: event_never_recorded_waits_for_nothing", "[check]") {
 }
 
 TEST_CASE("check: event_destroyed_after_the_wait_was_enqueued", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     p.write(a, x);
     p.wait(b, p.record(a));  // later operations do not use this event
     for (int i = 0; i < 3000; ++i) p.record(a);
@@ -64,9 +58,7 @@ TEST_CASE("check: event_destroyed_after_the_wait_was_enqueued", "[check]") {
 }
 
 TEST_CASE("check: barrier_repeated_is_harmless", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     for (int i = 0; i < 50; ++i) {
         p.write(i % 2 == 0 ? a : b, x);
         p.wait_stream(a, b);
@@ -77,9 +69,7 @@ TEST_CASE("check: barrier_repeated_is_harmless", "[check]") {
 }
 
 TEST_CASE("check: more_than_255_events_between", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     p.write(a, x);
     const auto event = p.record(a);
     for (int i = 0; i < 300; ++i) p.wait(b, p.record(a));
@@ -89,9 +79,7 @@ TEST_CASE("check: more_than_255_events_between", "[check]") {
 }
 
 TEST_CASE("check: ten_thousand_orphaned_events_stay_cheap", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     const auto early = p.event();
     p.write(a, x);
     p.record(a, early);
@@ -118,9 +106,7 @@ TEST_CASE("check: a forgotten event brings what its stream had waited for", "[ch
 }
 
 TEST_CASE("check: a forgotten event brings no more than its stream had done", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     const auto early = p.record(a);
     for (int i = 0; i < 10000; ++i) p.record(b);
     const Line write = p.write(a, x);

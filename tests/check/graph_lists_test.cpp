@@ -89,9 +89,7 @@ TEST_CASE("check: two_graphs_on_two_streams", "[check]") {
 }
 
 TEST_CASE("check: graph_against_plain_launch", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     p.launch_graph(a, {node({in(x.part(0, 9))}), node({out(x.part(9, 4))}, {0})});
     const Line wait = p.wait_stream(b, a);
     const Line write = p.write(b, x);
@@ -102,9 +100,7 @@ TEST_CASE("check: graph_against_plain_launch", "[check]") {
 }
 
 TEST_CASE("check: capture_is_not_run", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     p.mode = OpMode::captured;
     p.recording = 3;
     p.write(a, x);
@@ -179,9 +175,8 @@ TEST_CASE("check: event_record_node_orders_another_stream", "[check]") {
 }
 
 TEST_CASE("check: event_record_node_before_the_write", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array(), y = p.array();
+    auto [p, a, b, x] = TwoStreams{};
+    const Memory y = p.array();
     const auto event = p.event();
     const Line launch = p.launch_graph(
         a, {node({out(y)}), event_node(OpKind::record, event, {0}), node({out(x)}, {1})});
@@ -214,9 +209,8 @@ TEST_CASE("check: parts of graphs are ordered as their launches are", "[check]")
 }
 
 TEST_CASE("check: a wait node orders the nodes behind it only", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array(), y = p.array();
+    auto [p, a, b, x] = TwoStreams{};
+    const Memory y = p.array();
     const auto event = p.event();
     const Line write = p.launch(a, {out(x), out(y)});
     p.record(a, event);
@@ -245,9 +239,8 @@ TEST_CASE("check: memory_nodes", "[check]") {
 }
 
 TEST_CASE("check: prepared_launch_changes_argument", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array(), y = p.array();
+    auto [p, a, b, x] = TwoStreams{};
+    const Memory y = p.array();
     p.write(b, x);
     const Line first = p.launch_graph(a, {node({in(x)})}, 7);
     p.launch_graph(a, {node({in(y)})}, 7);
@@ -265,9 +258,7 @@ TEST_CASE("check: child_graph_against_sibling", "[check]") {
 }
 
 TEST_CASE("check: graph_built_before_checking_began", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     p.write(a, x);
     CheckNode unknown = node({});
     unknown.accesses_known = false;

@@ -308,13 +308,10 @@ TEST_CASE("device: eight_threads_own_streams_own_parts, threads_hand_over_by_que
     std::vector<Stream> streams(threads);
     std::vector<Event> done(threads);
     Checked checked;
-    std::vector<std::thread> all;
-    for (std::size_t i = 0; i < threads; ++i)
-        all.emplace_back([&, i] {
-            write(streams[i], s.x.view().subview(i * 8, 8));
-            done[i] = streams[i].record_event();
-        });
-    for (std::thread& one : all) one.join();
+    on_threads(threads, [&](std::size_t i) {
+        write(streams[i], s.x.view().subview(i * 8, 8));
+        done[i] = streams[i].record_event();
+    });
     for (std::size_t i = 0; i < threads; ++i)
         if (waits || i != 3) s.a.wait_event(done[i]);
     write(s.a, s.x);

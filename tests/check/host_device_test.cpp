@@ -248,19 +248,15 @@ TEST_CASE("device: what host functions told early is checked in order, by many t
     }
     synchronize();
     Checked checked;
-    std::vector<std::thread> all;
-    for (std::size_t i = 0; i < threads; ++i)
-        all.emplace_back([&, i] {
-            for (int round = 0; round < rounds; ++round) {
-                launch(streams[i], Add{}, dim(size), x[i], 1);
-                launch_host(streams[i],
-                            [&, i] { launch(others[i], AddTo{}, dim(size), x[i], y[i]); });
-                streams[i].synchronize();
-                others[i].synchronize();
-                sums[i] += x[i][0] + *y[i].begin();  // checked after the operations that are held
-            }
-        });
-    for (std::thread& one : all) one.join();
+    on_threads(threads, [&](std::size_t i) {
+        for (int round = 0; round < rounds; ++round) {
+            launch(streams[i], Add{}, dim(size), x[i], 1);
+            launch_host(streams[i], [&, i] { launch(others[i], AddTo{}, dim(size), x[i], y[i]); });
+            streams[i].synchronize();
+            others[i].synchronize();
+            sums[i] += x[i][0] + *y[i].begin();  // checked after the operations that are held
+        }
+    });
     const check::Summary found = checked.end();
     for (const check::Race& race : checked.races()) UNSCOPED_INFO(race.text);
     CHECK(found.certain == 0);

@@ -34,9 +34,8 @@ TEST_CASE("check: eight_threads_own_streams_own_parts", "[check]") {
 }
 
 TEST_CASE("check: poisoned_stream_drops_work", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array(), y = p.array();
+    auto [p, a, b, x] = TwoStreams{};
+    const Memory y = p.array();
     p.write(a, y);
     const Line dropped = p.add(OpKind::dropped, a);
     p.write(b, x);
@@ -49,9 +48,7 @@ TEST_CASE("check: poisoned_stream_drops_work", "[check]") {
 }
 
 TEST_CASE("check: started_in_the_middle", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     const auto event = p.event();
     p.write(a, x);
     p.record(a, event);

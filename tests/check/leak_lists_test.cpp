@@ -8,9 +8,7 @@ using namespace heddle_test;
 using Kind = FindingKind;
 
 TEST_CASE("check: host_function_fulfils_a_promise", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     const Line write = p.write(a, x);
     const Line function = p.host_function(a);
     const Line read = p.read(b, x);
@@ -20,9 +18,7 @@ TEST_CASE("check: host_function_fulfils_a_promise", "[check]") {
 }
 
 TEST_CASE("check: the same with released/acquired", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     detail::CheckEngine engine;
     p.write(a, x);
     const Line function = p.host_function(a);
@@ -51,9 +47,8 @@ TEST_CASE("check: a host function reads what its stream did", "[check]") {
 }
 
 TEST_CASE("check: handed_out_stream_unordered", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array(), y = p.array();
+    auto [p, a, b, x] = TwoStreams{};
+    const Memory y = p.array();
     const Line before = p.write(a, x);
     const Line handed_out = p.add(OpKind::expose, a);
     const Line after = p.write(a, y);

@@ -72,6 +72,11 @@ const Case cases[] = {
      "y; b "
      "writes y",
      ""},
+    {"what comes after a memory's users comes after what they waited for",
+     "b writes y; a waits b; a writes x; c awaits x; c writes y", ""},
+    {"what comes after a memory's users may run before what their streams waited for later",
+     "b writes y; a writes x; a waits b; c awaits x; c writes y", "write_after_write 1 5"},
+    {"", "b writes y; a writes x; a waits b; host awaits x; c writes y", "write_after_write 1 5"},
     {"users that heddle does not know are not waited for",
      "a allocates x; b waits a; a writes x*; b waits_users x; b writes x", "write_after_write 3 5"},
     {"pageable_destination_read_before_the_copy_is_waited_for",

@@ -134,6 +134,13 @@ private:
     std::map<std::uint32_t, CheckOp> waiting_;
 };
 
+/// A program with two streams and an array.
+struct TwoStreams {
+    Program p;
+    Program::StreamName a = p.stream(), b = p.stream();
+    Memory x = p.array();
+};
+
 CheckNode node(Accesses accesses, std::vector<std::uint32_t> after = {},
                OpKind kind = OpKind::launch);
 CheckNode event_node(OpKind kind, Program::EventName event, std::vector<std::uint32_t> after = {});

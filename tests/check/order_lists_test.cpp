@@ -67,9 +67,7 @@ TEST_CASE("check: stream_destroyed_slot_reused", "[check]") {
 }
 
 TEST_CASE("check: a stream that was forgotten goes on", "[check]") {
-    Program p;
-    const auto a = p.stream(), b = p.stream();
-    const Memory x = p.array();
+    auto [p, a, b, x] = TwoStreams{};
     p.write(a, x);
     p.synchronize(a);
     for (int i = 0; i < 100; ++i) p.write(p.stream(), p.array());

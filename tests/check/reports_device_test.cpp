@@ -1,5 +1,4 @@
 // Reports of races in real programs: the two operations, their places, and the missing order.
-#include <memory>
 
 #include <heddle/graph/conditional_nodes.hpp>
 
@@ -20,14 +19,6 @@ std::string line_above(unsigned lines = 1, Where where = {}) {
 template <class T> struct Twice {
     HEDDLE_FN void operator()(std::size_t i, View<T> x) const { x[i] *= 2; }
 };
-
-std::string only_text(Checked& checked) {
-    (void)checked.end();
-    const std::vector<check::Race> all = checked.races();
-    for (const check::Race& race : all) UNSCOPED_INFO(race.text);
-    REQUIRE(all.size() == 1);
-    return all[0].text;
-}
 
 }  // namespace
 

@@ -81,12 +81,10 @@ detail::Compiled some_result() {
 }  // namespace
 
 TEST_CASE("CUDA C++ is not compiled for CPU devices, and the error says so at once", "[program]") {
-    const auto error = error_of([] { (void)compile(cpu_device(), scale_source); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::unsupported);
-    const auto loading = error_of([] { (void)Module::from_file(cpu_device(), "kernels.ptx"); });
-    REQUIRE(loading);
-    CHECK(loading->code() == ErrorCode::unsupported);
+    const Error error = thrown_by([] { (void)compile(cpu_device(), scale_source); });
+    CHECK(error.code() == ErrorCode::unsupported);
+    const Error loading = thrown_by([] { (void)Module::from_file(cpu_device(), "kernels.ptx"); });
+    CHECK(loading.code() == ErrorCode::unsupported);
 }
 
 TEST_CASE("everything that decides what a source compiles to is in its key", "[program]") {
@@ -385,11 +383,10 @@ TEST_CASE(
     options.name = "wrong.cu";
     const unsigned line = __LINE__ + 1;
     const Program program = compile("__global__ void f() { undeclared = 1; }", options);
-    const auto error = error_of([&] { program.wait(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::compile);
-    CHECK_THAT(error->what(), contains("undeclared") && contains("wrong.cu(1)"));
-    CHECK(error->where().line == line);
+    const Error error = thrown_by([&] { program.wait(); });
+    CHECK(error.code() == ErrorCode::compile);
+    CHECK_THAT(error.what(), contains("undeclared") && contains("wrong.cu(1)"));
+    CHECK(error.where().line == line);
     CHECK_THAT(program.log(), contains("undeclared"));
     CHECK_THROWS_AS(program.image(), CompileError);
     CHECK(cache.entries().empty());
@@ -456,13 +453,10 @@ TEST_CASE("several threads compile the same program", "[program]") {
     constexpr int count = 6;
     std::vector<std::string> images(count);
     std::latch start(count);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < count; ++i)
-        threads.emplace_back([&, i] {
-            start.arrive_and_wait();
-            images[static_cast<std::size_t>(i)] = compile(scale_source, for_90()).image();
-        });
-    for (std::thread& thread : threads) thread.join();
+    on_threads(count, [&](int i) {
+        start.arrive_and_wait();
+        images[static_cast<std::size_t>(i)] = compile(scale_source, for_90()).image();
+    });
     for (const std::string& image : images) CHECK(image == images[0]);
     CHECK(cache.entries().size() == 1);
     CHECK(compile(scale_source, for_90()).was_cached());
@@ -518,10 +512,9 @@ TEST_CASE(
 }
 TEST_CASE("child: has no compiler", "[.child]") {
     const Program program = compile(scale_source, for_90());
-    const auto error = error_of([&] { program.wait(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::unsupported);
-    CHECK_THAT(error->what(), contains("/nonexistent/libnvrtc.so") && contains("HEDDLE_NVRTC"));
+    const Error error = thrown_by([&] { program.wait(); });
+    CHECK(error.code() == ErrorCode::unsupported);
+    CHECK_THAT(error.what(), contains("/nonexistent/libnvrtc.so") && contains("HEDDLE_NVRTC"));
 }
 
 TEST_CASE("host functions wait for no program", "[program]") {

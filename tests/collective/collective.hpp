@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace heddle_test {

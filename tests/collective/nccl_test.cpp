@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
-#include <thread>
 
 using namespace heddle_test;
 
@@ -39,25 +38,22 @@ template <class F> Strings on_ranks(const std::vector<Device>& devices, F body) 
     const CommunicatorId id = CommunicatorId::make();
     const Wrong wrong;
     std::barrier all_there(static_cast<std::ptrdiff_t>(devices.size()));
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < devices.size(); ++i)
-        threads.emplace_back([&, i] {
-            std::optional<Communicator> communicator;
-            try {
-                communicator.emplace(id, i, devices.size(), devices[i]);
-                const Stream stream(devices[i]);
-                // A rank that is ahead keeps its GPU busy until the others arrive. So each rank
-                // makes its first allocation before any rank begins.
-                (void)to_host(stream, full<int>(stream, 1 << 20, 0));
-                all_there.arrive_and_wait();
-                body(i, *communicator, stream, wrong);
-                stream.synchronize();
-            } catch (const std::exception& error) {
-                wrong.add(error.what());
-                if (communicator) communicator->abort();  // or the other ranks would wait forever
-            }
-        });
-    for (std::thread& t : threads) t.join();
+    on_threads(devices.size(), [&](std::size_t i) {
+        std::optional<Communicator> communicator;
+        try {
+            communicator.emplace(id, i, devices.size(), devices[i]);
+            const Stream stream(devices[i]);
+            // A rank that is ahead keeps its GPU busy until the others arrive. So each rank
+            // makes its first allocation before any rank begins.
+            (void)to_host(stream, full<int>(stream, 1 << 20, 0));
+            all_there.arrive_and_wait();
+            body(i, *communicator, stream, wrong);
+            stream.synchronize();
+        } catch (const std::exception& error) {
+            wrong.add(error.what());
+            if (communicator) communicator->abort();  // or the other ranks would wait forever
+        }
+    });
     return wrong.seen();
 }
 
@@ -67,21 +63,19 @@ TEST_CASE("a group says how it works; CPU devices have copies only", "[multi][co
     CHECK(by_copies(first_devices(2)).transport() == Transport::copies);
     if (test_device().is_cuda()) return;
     CHECK(DeviceGroup(first_devices(2)).transport() == Transport::copies);
-    const auto refused =
-        error_of([&] { DeviceGroup(first_devices(2), {.transport = Transport::nccl}); });
-    REQUIRE(refused);
-    CHECK(refused->code() == ErrorCode::unsupported);
-    CHECK_THAT(refused->what(), contains("copies"));
+    const Error refused =
+        thrown_by([&] { DeviceGroup(first_devices(2), {.transport = Transport::nccl}); });
+    CHECK(refused.code() == ErrorCode::unsupported);
+    CHECK_THAT(refused.what(), contains("copies"));
 }
 
 TEST_CASE("a communicator of a CPU device is refused with the reason") {
-    const auto refused = error_of([] { Communicator(CommunicatorId{}, 0, 1, cpu_device()); });
-    REQUIRE(refused);
-    CHECK(refused->code() == ErrorCode::unsupported);
-    CHECK_THAT(refused->what(), contains("DeviceGroup"));
-    const auto no_such_rank = error_of([] { Communicator(CommunicatorId{}, 2, 2, cpu_device()); });
-    REQUIRE(no_such_rank);
-    CHECK(no_such_rank->code() == ErrorCode::usage);
+    const Error refused = thrown_by([] { Communicator(CommunicatorId{}, 0, 1, cpu_device()); });
+    CHECK(refused.code() == ErrorCode::unsupported);
+    CHECK_THAT(refused.what(), contains("DeviceGroup"));
+    const Error no_such_rank =
+        thrown_by([] { Communicator(CommunicatorId{}, 2, 2, cpu_device()); });
+    CHECK(no_such_rank.code() == ErrorCode::usage);
 }
 
 TEST_CASE("without NCCL an id is refused with the reason") {
@@ -90,10 +84,9 @@ TEST_CASE("without NCCL an id is refused with the reason") {
         CHECK_FALSE(CommunicatorId::make() == CommunicatorId::make());
         return;
     }
-    const auto refused = error_of([] { (void)CommunicatorId::make(); });
-    REQUIRE(refused);
-    CHECK(refused->code() == ErrorCode::unsupported);
-    CHECK_THAT(refused->what(), contains(reason));
+    const Error refused = thrown_by([] { (void)CommunicatorId::make(); });
+    CHECK(refused.code() == ErrorCode::unsupported);
+    CHECK_THAT(refused.what(), contains(reason));
 }
 
 TEST_CASE("NCCL and copies give the same", "[multi][collective]") {
@@ -281,12 +274,9 @@ std::vector<ChildResult> run_two_ranks(const std::string& name) {
         text += digits;
     }
     std::vector<ChildResult> results(2);
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < 2; ++i)
-        threads.emplace_back([&, i] {
-            results[i] = run_test_case(name, {text, "HEDDLE_TEST_RANK=" + std::to_string(i)});
-        });
-    for (std::thread& t : threads) t.join();
+    on_threads(2, [&](std::size_t i) {
+        results[i] = run_test_case(name, {text, "HEDDLE_TEST_RANK=" + std::to_string(i)});
+    });
     return results;
 }
 

@@ -1,5 +1,4 @@
 // fork_join(): the branches run concurrently, after earlier work and before later work.
-#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -158,9 +157,7 @@ TEST_CASE(
         [&] { return seen.seen().size() == 5; }));  // the fifth call is held, and no other call
     finish_work(test_device());
     CHECK_FALSE(seen.has("after"));
-    last.open();
-    base.synchronize();
-    CHECK(seen.seen() == Strings{"before", "call", "call", "call", "call", "call", "after"});
+    check_opened(seen, last, base, {"before", "call", "call", "call", "call", "call", "after"});
 }
 
 TEST_CASE(
@@ -245,9 +242,7 @@ TEST_CASE(
     REQUIRE(eventually([&] { return seen.has("second"); }));
     finish_work(test_device());
     CHECK_FALSE(seen.has("after"));
-    gate.open();
-    base.synchronize();
-    CHECK(seen.seen() == Strings{"second", "first", "after"});
+    check_opened(seen, gate, base, {"second", "first", "after"});
 }
 
 TEST_CASE("the current stream is restored when a branch throws") {
@@ -262,9 +257,7 @@ TEST_CASE("work that fails in a branch poisons the base, and no later fork") {
     const Stream base(test_device());
     fork_join(
         base, [] { launch_host([] { throw Boom("in a branch"); }); }, [] { launch_host([] {}); });
-    const auto error = error_of([&] { base.synchronize(); });
-    REQUIRE(error);
-    CHECK(cause_of(*error) == "in a branch");
+    CHECK(cause_of(thrown_by([&] { base.synchronize(); })) == "in a branch");
     const Stream other(test_device());
     for (int i = 0; i < 10; ++i) fork_join_n(other, 4, [](std::size_t) { launch_host([] {}); });
     other.synchronize();
@@ -291,9 +284,7 @@ TEST_CASE("a branch that only waits for work that has failed passes the failure 
     launch_host(failing, [] { throw Boom("on another stream"); });
     CHECK(eventually([&] { return failing.is_poisoned(); }));
     fork_join(base, [&] { current_stream().wait_stream(failing); }, [] { launch_host([] {}); });
-    const auto error = error_of([&] { base.synchronize(); });
-    REQUIRE(error);
-    CHECK(cause_of(*error) == "on another stream");
+    CHECK(cause_of(thrown_by([&] { base.synchronize(); })) == "on another stream");
     CHECK(base.clear_error() != nullptr);
 }
 
@@ -305,9 +296,7 @@ TEST_CASE("a failure that was there before the wait goes on through any number o
     first.wait_stream(failing);
     second.wait_stream(first);
     third.wait_event(second.record_event());
-    const auto error = error_of([&] { third.synchronize(); });
-    REQUIRE(error);
-    CHECK(cause_of(*error) == "at the beginning");
+    CHECK(cause_of(thrown_by([&] { third.synchronize(); })) == "at the beginning");
 }
 
 TEST_CASE("a branch that fails in a fork of the same base takes no other branch with it") {
@@ -371,26 +360,22 @@ TEST_CASE("branches of a CPU fork run at the same time") {
 TEST_CASE("threads fork from streams of their own at the same time") {
     const Drained drained;
     std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&] {
-            const Stream base(test_device());
-            for (std::size_t i = 0; i < repetitions(50, 10); ++i) {
-                auto ran = std::make_shared<std::atomic<int>>(0);
-                fork_join_n(base, 4, [&](std::size_t) { launch_host([ran] { ++*ran; }); });
-                launch_host(base, [&wrong, ran] { wrong += *ran != 4; });
-            }
-            base.synchronize();
-        });
-    for (std::thread& t : threads) t.join();
+    on_threads(4, [&] {
+        const Stream base(test_device());
+        for (std::size_t i = 0; i < repetitions(50, 10); ++i) {
+            auto ran = std::make_shared<std::atomic<int>>(0);
+            fork_join_n(base, 4, [&](std::size_t) { launch_host([ran] { ++*ran; }); });
+            launch_host(base, [&wrong, ran] { wrong += *ran != 4; });
+        }
+        base.synchronize();
+    });
     CHECK(wrong == 0);
 }
 
 TEST_CASE("the error of a fork with a base says where it was called") {
     StreamRef gone;
-    const auto error = error_of([&] { fork_join(gone, [] {}); });
-    REQUIRE(error);
-    CHECK(std::string(error->where().file).find("fork_join_test") != std::string::npos);
+    const Error error = thrown_by([&] { fork_join(gone, [] {}); });
+    CHECK(std::string(error.where().file).find("fork_join_test") != std::string::npos);
 }
 
 TEST_CASE("a branch on each device comes after the base, and the base after all of them",
@@ -490,8 +475,7 @@ TEST_CASE("branches on several devices are captured side by side", "[multi]") {
 
 TEST_CASE("a fork of more branches than there can be says that there is no memory") {
     const Stream s(test_device());
-    const auto error = error_of([&] { fork_join_n(s, SIZE_MAX / 2, [](std::size_t) {}); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::out_of_memory);
+    const Error error = thrown_by([&] { fork_join_n(s, SIZE_MAX / 2, [](std::size_t) {}); });
+    CHECK(error.code() == ErrorCode::out_of_memory);
     CHECK(s.is_complete());
 }

@@ -5,7 +5,6 @@
 #include "support.hpp"
 
 #include <algorithm>
-#include <utility>
 
 using namespace heddle_test;
 
@@ -13,7 +12,7 @@ namespace {
 
 /// A pool with one stream, and an open batch on a stream that is held by a gate.
 struct Kept {
-    const OrderLog seen;
+    const Recorder seen;
     const Drained drained;
     Stream s{test_device()};
     StreamPool pool{test_device(), {.max_streams = 1, .shared = 1}};
@@ -30,8 +29,6 @@ struct Kept {
         return lease.id();
     }
 };
-
-template <class F> void on_another_thread(F&& function) { std::thread(function).join(); }
 
 /// Leases a stream from the pool on another thread. Returns the error, if there is one.
 std::optional<Error> error_elsewhere(StreamPool& pool) {
@@ -259,32 +256,29 @@ TEST_CASE("threads with a batch each share the streams of one pool, and none wor
           "batch") {
     StreamPool pool(test_device(), {.max_streams = 3, .shared = 1});
     std::atomic<int> strays{0}, refused{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&, t] {
-            const Stream s(test_device());
-            Batch batch({.on_cpu = true});
-            std::atomic<int> ran{0};
-            int enqueued = 0;
-            for (std::size_t i = 0; i < repetitions(500, 50); ++i) {
-                ScopedBatch in(batch, s);
-                for (int k = 0; k < 2; ++k) {
-                    const auto error = error_of([&] {
-                        const StreamPool::Lease lease = pool.lease();
-                        lease.wait_stream(s);
-                        launch_host(lease, [&ran] { ++ran; });
-                        ++enqueued;
-                        s.wait_stream(lease);
-                    });
-                    if (error) ++refused;
-                }
-                if ((i + static_cast<std::size_t>(t)) % 3 == 0) in.flush();
-                in.end();
-                s.synchronize();  // covers all work of this thread
-                if (ran != enqueued) ++strays;
+    on_threads(4, [&](int t) {
+        const Stream s(test_device());
+        Batch batch({.on_cpu = true});
+        std::atomic<int> ran{0};
+        int given = 0;
+        for (std::size_t i = 0; i < repetitions(500, 50); ++i) {
+            ScopedBatch in(batch, s);
+            for (int k = 0; k < 2; ++k) {
+                const auto error = error_of([&] {
+                    const StreamPool::Lease lease = pool.lease();
+                    lease.wait_stream(s);
+                    launch_host(lease, [&ran] { ++ran; });
+                    ++given;
+                    s.wait_stream(lease);
+                });
+                if (error) ++refused;
             }
-        });
-    for (std::thread& t : threads) t.join();
+            if ((i + static_cast<std::size_t>(t)) % 3 == 0) in.flush();
+            in.end();
+            s.synchronize();  // covers all work of this thread
+            if (ran != given) ++strays;
+        }
+    });
     CHECK(strays == 0);
     CHECK(pool.leased() == 0);
     CHECK(pool.size() <= 3);
@@ -302,7 +296,7 @@ TEST_CASE("a batch that sends again and again forgets the leases that it has sen
             lease.wait_stream(it.s);
             launch_host(lease, [] {});
             it.s.wait_stream(lease);
-            farthest = std::max(farthest, detail::record_of(lease).participant);
+            farthest = std::max(farthest, detail::record_of(lease).place);
         }
         in.flush();
     }

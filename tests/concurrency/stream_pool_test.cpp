@@ -106,9 +106,7 @@ TEST_CASE("at its limit a pool leases a busy stream, and its earlier work goes f
     }
     const StreamPool::Lease next = pool.lease();
     seen.note(next, "later");
-    gate.open();
-    next.synchronize();
-    CHECK(seen.seen() == Strings{"earlier", "later"});
+    check_opened(seen, gate, next, {"earlier", "later"});
     CHECK(pool.size() == 1);
 }
 
@@ -116,11 +114,10 @@ TEST_CASE("more leases than max_streams are a usage error, until one is returned
     StreamPool pool(test_device(), {.max_streams = 3, .shared = 1});
     StreamPool::Lease a = pool.lease(), b = pool.lease(), c = pool.lease();
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { (void)pool.lease(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
-    CHECK(error->where().line == line);
-    CHECK_THAT(error->what(), contains("3"));
+    const Error error = thrown_by([&] { (void)pool.lease(); });
+    CHECK(error.code() == ErrorCode::usage);
+    CHECK(error.where().line == line);
+    CHECK_THAT(error.what(), contains("3"));
     CHECK(pool.leased() == 3);
     b = StreamPool::Lease();
     CHECK(pool.leased() == 2);
@@ -226,21 +223,18 @@ TEST_CASE("many threads lease from one pool, and no stream is leased twice at a 
     std::atomic<int> wrong{0};
     std::mutex mutex;
     std::set<std::uint64_t> held;
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 8; ++t)
-        threads.emplace_back([&] {
-            for (std::size_t i = 0; i < repetitions(200, 50); ++i) {
-                const StreamPool::Lease lease = pool.lease();
-                {
-                    const std::lock_guard lock(mutex);
-                    wrong += !held.insert(lease.id()).second;
-                }
-                launch_host(lease, [] {});
+    on_threads(8, [&] {
+        for (std::size_t i = 0; i < repetitions(200, 50); ++i) {
+            const StreamPool::Lease lease = pool.lease();
+            {
                 const std::lock_guard lock(mutex);
-                held.erase(lease.id());
+                wrong += !held.insert(lease.id()).second;
             }
-        });
-    for (std::thread& t : threads) t.join();
+            launch_host(lease, [] {});
+            const std::lock_guard lock(mutex);
+            held.erase(lease.id());
+        }
+    });
     CHECK(wrong == 0);
     CHECK(pool.leased() == 0);
     synchronize_device(test_device());
@@ -285,8 +279,7 @@ TEST_CASE("a stream that fails after its lease was returned is usable under the 
 TEST_CASE("a stream that was returned in a capture is not the next lease, and its work there is in "
           "the graph") {
     const Stream s(test_device());
-    Array<int> x = zeros<int>(s, 1);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 1);
     StreamPool pool(test_device(), {.max_streams = 1, .shared = 1});
     Graph graph = capture(s, [&] {
         {

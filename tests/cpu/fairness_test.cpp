@@ -1,6 +1,5 @@
 // Streams with the same priority take turns. A turn is limited by the time that operations take.
 #include <atomic>
-#include <chrono>
 #include <deque>
 #include <optional>
 #include <thread>

@@ -122,8 +122,7 @@ TEST_CASE("a CPU kernel that was long the last time is run by several workers at
 TEST_CASE("observers are told that workers shared a CPU kernel, whichever of them finishes it") {
     if (cpu_workers() < 2) HEDDLE_SKIP("one worker does all of it");
     const Stream s{cpu_device()};
-    Array<int> y = zeros<int>(s, 16);
-    s.synchronize();
+    Array<int> y = ready_zeros<int>(s, 16);
     Watch watch({.times = true});
     constexpr int launches = 50;
     for (int i = 0; i < launches; ++i) launch(s, Worked{}, dim(y.size()), y, 200'000, 200'000);

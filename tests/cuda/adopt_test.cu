@@ -18,9 +18,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 constexpr std::size_t n = 1000;
 
 Device gpu() { return Device("cuda:0"); }
@@ -41,11 +38,9 @@ bool is_pinned(const void* data) {
 
 }  // namespace
 
-TEST_CASE("memory of cudaMalloc() is freed after the work of two streams", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("memory of cudaMalloc() is freed after the work of two streams") {
     const Stream a(gpu()), b(gpu());
-    Array<int> seen = zeros<int>(b, n);
-    b.synchronize();
+    Array<int> seen = ready_zeros<int>(b, n);
     std::atomic<int> freed{0};
     bool was_idle = false;
     DrainedGate gate;
@@ -68,9 +63,7 @@ TEST_CASE("memory of cudaMalloc() is freed after the work of two streams", "[cud
     CHECK(to_host(b, seen) == Ints(n, 5));
 }
 
-TEST_CASE("memory of a pool is freed in stream order, by the stream that its end receives",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("memory of a pool is freed in stream order, by the stream that its end receives") {
     const Stream s(gpu());
     int* data = nullptr;
     with_native(s, [&](cudaStream_t native) {
@@ -94,8 +87,7 @@ TEST_CASE("memory of a pool is freed in stream order, by the stream that its end
     CHECK(to_host(s, seen) == Ints(n, 7));
 }
 
-TEST_CASE("adopted memory in a graph, a batch and by data", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("adopted memory in a graph, a batch and by data") {
     const Stream s(gpu());
     std::atomic<int> freed{0};
     {
@@ -119,9 +111,8 @@ TEST_CASE("adopted memory in a graph, a batch and by data", "[cuda]") {
     CHECK(freed == 1);
 }
 
-TEST_CASE("memory of cudaMalloc() that is freed during a capture is freed, and not captured",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "memory of cudaMalloc() that is given up during a capture is freed, and not captured") {
     const Stream s(gpu());
     Array<int> other = zeros<int>(s, n);
     std::atomic<int> freed{0};
@@ -143,8 +134,7 @@ TEST_CASE("memory of cudaMalloc() that is freed during a capture is freed, and n
     (void)capture.end();
 }
 
-TEST_CASE("memory of cudaMalloc() is freed after failed and dropped work, too", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("memory of cudaMalloc() is freed after failed and dropped work, too") {
     Stream s(gpu());
     std::atomic<int> freed{0};
     const auto end = [&](int* data) { freed += cudaFree(data) == cudaSuccess; };
@@ -164,8 +154,7 @@ TEST_CASE("memory of cudaMalloc() is freed after failed and dropped work, too", 
     (void)s.clear_error();
 }
 
-TEST_CASE("an end on a GPU that throws is reported, and the others are called", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("an end on a GPU that throws is reported, and the others are called") {
     const Stream s(gpu());
     int* const kept = allocated();
     std::atomic<int> freed{0};
@@ -183,13 +172,11 @@ TEST_CASE("an end on a GPU that throws is reported, and the others are called", 
     check_cuda(cudaFree(kept), "cudaFree");
 }
 
-TEST_CASE("registered memory is pinned until the device has completed its copies", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("registered memory is pinned until the device has completed its copies") {
     const Stream s(gpu());
     alignas(4096) static int values[n], results[n];  // each on its own pages
     std::ranges::fill(values, 3);
-    Array<int> x = zeros<int>(s, n);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, n);
     std::atomic<bool> has_ended{false};
     const Drained drained;
     Loan loan;
@@ -213,8 +200,7 @@ TEST_CASE("registered memory is pinned until the device has completed its copies
     CHECK_FALSE(is_pinned(values));
 }
 
-TEST_CASE("two arrays in one page are registered once", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("two arrays in one page are registered once") {
     const Stream s(gpu());
     alignas(4096) static int page[1024];
     Loan loan;
@@ -229,8 +215,7 @@ TEST_CASE("two arrays in one page are registered once", "[cuda]") {
     CHECK_FALSE(is_pinned(page));
 }
 
-TEST_CASE("memory that CUDA cannot pin is refused and stays usable", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("memory that CUDA cannot pin is refused and stays usable") {
     const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     void* const mapped = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(mapped != MAP_FAILED);

@@ -110,8 +110,7 @@ TEST_CASE("algorithms on a GPU can be captured and in a batch", "[cuda]") {
     }
 }
 
-TEST_CASE("on a GPU, an algorithm is one operation with its name and accesses", "[cuda]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("on a GPU, an algorithm is one operation with its name and accesses") {
     const Stream s(Device("cuda:0"));
     Array<int> x = zeros<int>(s, 100);
     Array<long> sum(s, 1);
@@ -126,11 +125,9 @@ TEST_CASE("on a GPU, an algorithm is one operation with its name and accesses", 
     CHECK(seen.accesses[1].argument == 1);
 }
 
-TEST_CASE("on a failed stream of a GPU, algorithms are dropped", "[cuda]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("on a failed stream of a GPU, algorithms are dropped") {
     const Stream s(Device("cuda:0"));
-    Array<int> x = zeros<int>(s, 100);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 100);
     launch_host(s, [] { throw std::runtime_error("on purpose"); });
     CHECK_THROWS_AS(s.synchronize(), Error);
     sort(s, x);

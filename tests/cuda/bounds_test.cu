@@ -31,9 +31,6 @@ struct WriteAndStop {
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 Device gpu() { return Device("cuda:0"); }
 constexpr std::size_t n = 1000;
 
@@ -68,8 +65,7 @@ bool has(const std::string& text, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("bounds on a GPU: a __global__ function is named, with its argument") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: a __global__ function is named, with its argument") {
     const Stream s(gpu(), {.name = "guilty"}), bystander(gpu());
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, n);
     const unsigned line = __LINE__ + 1;
@@ -84,8 +80,7 @@ TEST_CASE("bounds on a GPU: a __global__ function is named, with its argument") 
     CHECK(to_host(s, y)[n - 1] == static_cast<int>(n) - 2);
 }
 
-TEST_CASE("bounds on a GPU: a kernel launched outside heddle fails the next synchronisation") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: a kernel launched outside heddle fails the next synchronisation") {
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, n);
     s.synchronize();
@@ -109,8 +104,7 @@ TEST_CASE("bounds on a GPU: a kernel launched outside heddle fails the next sync
     }
 }
 
-TEST_CASE("bounds on a GPU: a kernel outside heddle is not taken for one that ran before it") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: a kernel outside heddle is not taken for one that ran before it") {
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, n);
     for (int i = 0; i < 100; ++i) {
@@ -122,8 +116,7 @@ TEST_CASE("bounds on a GPU: a kernel outside heddle is not taken for one that ra
     }
 }
 
-TEST_CASE("bounds on a GPU: the number of the grid differs between launches", "[.gridid]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: the number of the grid differs between launches", "[.gridid]") {
     const Stream s(gpu());
     Array<unsigned long long> ids = zeros<unsigned long long>(s, 6);
     for (int i = 0; i < 2; ++i) launch(s, grid_id, grid(1, 32), ids.data() + i);
@@ -139,8 +132,7 @@ TEST_CASE("bounds on a GPU: the number of the grid differs between launches", "[
                  << "; after it " << all[4]);
 }
 
-TEST_CASE("bounds on a GPU: two streams that fail at the same time are both named") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: two streams that fail at the same time are both named") {
     const Stream a(gpu(), {.name = "a"}), b(gpu(), {.name = "b"});
     Array<int> x = zeros<int>(a, 10), y = zeros<int>(b, 20);
     launch(a, GpuWriteAt{}, dim(10), x, 1u);
@@ -150,8 +142,7 @@ TEST_CASE("bounds on a GPU: two streams that fail at the same time are both name
     CHECK(has(of_b, "index 20 of a view of 20 elements (argument 1)"));
 }
 
-TEST_CASE("bounds on a GPU: the device is not lost, and no native error is left") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: the device is not lost, and no native error is left") {
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 10);
     launch(s, GpuWriteAt{}, dim(10), x, std::size_t{1} << 40);
@@ -161,8 +152,7 @@ TEST_CASE("bounds on a GPU: the device is not lost, and no native error is left"
     CHECK(to_host(s, x) == Ints(10, 1));
 }
 
-TEST_CASE("bounds on a GPU: queries, events and waits of CPU streams find the failure") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: queries, events and waits of CPU streams find the failure") {
     const Stream s(gpu()), other(cpu_device());
     Array<int> x = zeros<int>(s, 10);
     SECTION("is_complete()") {
@@ -196,8 +186,7 @@ TEST_CASE("bounds on a GPU: queries, events and waits of CPU streams find the fa
     s.clear_error();
 }
 
-TEST_CASE("bounds on a GPU: a stream that is destroyed passes its failure on") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: a stream that is destroyed passes its failure on") {
     const Reports reports;
     Array<int> x = zeros<int>(Stream::per_thread(gpu()), 10);
     Stream::per_thread(gpu()).synchronize();
@@ -211,8 +200,7 @@ TEST_CASE("bounds on a GPU: a stream that is destroyed passes its failure on") {
     CHECK(has(reports.all()[0].what(), "index 10 of a view of 10 elements"));
 }
 
-TEST_CASE("bounds on a GPU: a node in the body of a condition is named") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: a node in the body of a condition is named") {
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 10), left = full<int>(s, 1, 1);
     auto step = kernel_node(gpu(), WriteAndStop{}, dim(1), x, left).name("step");
@@ -224,8 +212,7 @@ TEST_CASE("bounds on a GPU: a node in the body of a condition is named") {
     CHECK(has(text, "index 10 of a view of 10 elements (argument 1)"));
 }
 
-TEST_CASE("bounds on a GPU: a graph of which one launch was wrong works again") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: a graph of which one launch was wrong works again") {
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 10);
     auto node = kernel_node(gpu(), GpuWriteAt{}, dim(10), x, 1u).name("wrong");
@@ -241,8 +228,7 @@ TEST_CASE("bounds on a GPU: a graph of which one launch was wrong works again") 
     CHECK(to_host(s, x) == Ints(10, 1));
 }
 
-TEST_CASE("bounds on a GPU: __global__ functions as nodes are named") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: __global__ functions as nodes are named") {
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, n);
     const ScopedDevice on(gpu());
@@ -255,8 +241,7 @@ TEST_CASE("bounds on a GPU: __global__ functions as nodes are named") {
     CHECK(has(text, "(argument 2)"));
 }
 
-TEST_CASE("bounds on a GPU: a program that launches many different kernels") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("bounds on a GPU: a program that launches many different kernels") {
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 20'000);
     for (std::size_t i = 0; i < 10'000; ++i)

@@ -11,8 +11,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 #define SKIP_WITHOUT_TWO_GPUS()                                                                    \
     if (device_count(DeviceKind::cuda) < 2) HEDDLE_SKIP("needs two GPUs")
 
@@ -30,9 +28,7 @@ Graph chain_and_condition(Device gpu, Array<int>& x, Array<int>& value, int kern
 
 }  // namespace
 
-TEST_CASE("a graph with conditions takes over the executable of one like it that is gone",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a graph with conditions takes over the executable of one like it that is gone") {
     const Device gpu("cuda:0");
     const Stream s(gpu);
     const CountedExecutables counted;
@@ -62,8 +58,7 @@ TEST_CASE("a graph with conditions takes over the executable of one like it that
     CHECK(CountedExecutables::destroyed() == 0);
 }
 
-TEST_CASE("a graph whose nodes were disabled is not taken over", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a graph whose nodes were disabled is not taken over") {
     const Device gpu("cuda:0");
     const Stream s(gpu);
     for (int i = 0; i < 4; ++i) {
@@ -81,9 +76,7 @@ TEST_CASE("a graph whose nodes were disabled is not taken over", "[cuda]") {
     }
 }
 
-TEST_CASE("no executable with conditions is destroyed while a GPU waits for a CPU stream",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("no executable with conditions is destroyed while a GPU waits for a CPU stream") {
     const Device gpu("cuda:0");
     const Stream held(gpu), s(gpu), on_cpu(cpu_device());
     const CountedExecutables counted;
@@ -112,8 +105,7 @@ TEST_CASE("no executable with conditions is destroyed while a GPU waits for a CP
     }));
 }
 
-TEST_CASE("of executables with conditions that are gone a few dozen are kept", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("of executables with conditions that are gone a few dozen are kept") {
     const Device gpu("cuda:0");
     const Stream s(gpu);
     synchronize();
@@ -181,8 +173,7 @@ TEST_CASE("ten thousand graphs of two GPUs are made and launched while 220 are a
     CHECK(to_host(on_b, y) == Ints(10, expected));
 }
 
-TEST_CASE("graphs of one GPU with host functions have no limit of heddle's", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("graphs of one GPU with host functions have no limit of heddle's") {
     const Device gpu("cuda:0");
     const Stream s(gpu);
     std::atomic<int> ran{0};

@@ -11,9 +11,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 Device gpu() { return Device("cuda:0"); }
 
 __global__ void add(int* data, int value) { data[threadIdx.x] += value; }
@@ -21,8 +18,7 @@ __global__ void twice(int* data) { data[threadIdx.x] *= 2; }
 
 }  // namespace
 
-TEST_CASE("__global__ functions are captured, by name", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("__global__ functions are captured, by name") {
     const Stream s(gpu());
     Array<int> x = full<int>(s, 32, 1);
     Graph graph = capture(s, [&] {
@@ -36,12 +32,9 @@ TEST_CASE("__global__ functions are captured, by name", "[cuda]") {
     CHECK(to_host(s, x) == Ints(32, ((1 + 4) * 2 + 4) * 2));
 }
 
-TEST_CASE("work enqueued past heddle on a stream whose handle is out is captured in its place",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("work given past heddle to a stream whose handle is out is captured in its place") {
     const Stream s(gpu());
-    Array<int> x = full<int>(s, 32, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, 32, 1);
     Graph graph = capture(s, [&] {
         launch(s, add, grid(1, 32), x, 1);
         const cudaStream_t native = native_handle(s);
@@ -60,11 +53,9 @@ TEST_CASE("work enqueued past heddle on a stream whose handle is out is captured
     CHECK(to_host(s, x) == Ints(32, ((24 + 1) * 2 + 3 + 5) * 2));
 }
 
-TEST_CASE("an update takes over work enqueued past heddle", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("an update takes over what was given past heddle") {
     const Stream s(gpu());
-    Array<int> x = full<int>(s, 32, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, 32, 1);
     const cudaStream_t native = native_handle(s);
     const auto adding = [&](int value) {
         return capture(s, [&] { add<<<1, 32, 0, native>>>(x.data(), value); });
@@ -87,9 +78,8 @@ TEST_CASE("an update takes over work enqueued past heddle", "[cuda]") {
     CHECK(to_host(s, x) == Ints(32, 20));
 }
 
-TEST_CASE("a stream whose handle was out before takes part in captures, others of heddle's with it",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "a stream whose handle was out before takes part in captures, others of heddle's with it") {
     const Stream a(gpu()), b(gpu());
     const cudaStream_t native_a = native_handle(a), native_b = native_handle(b);
     Array<int> x = full<int>(a, 32, 1), y = full<int>(a, 32, 1);
@@ -110,8 +100,7 @@ TEST_CASE("a stream whose handle was out before takes part in captures, others o
     CHECK(to_host(b, x) == Ints(32, 29));
 }
 
-TEST_CASE("a body that throws between foreign work leaves the stream usable", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a body that throws between foreign work leaves the stream usable") {
     const Stream s(gpu());
     Array<int> x = full<int>(s, 32, 1);
     const cudaStream_t native = native_handle(s);
@@ -128,15 +117,13 @@ TEST_CASE("a body that throws between foreign work leaves the stream usable", "[
     CHECK(to_host(s, x) == Ints(32, 8));
 }
 
-TEST_CASE("other threads use memory, events and streams while a capture is open, in every mode",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "other threads use memory, events and streams while a capture is open, in every mode") {
     for (const CaptureMode mode :
          {CaptureMode::thread_local_, CaptureMode::global, CaptureMode::relaxed}) {
         const Stream s(gpu());
         const cudaStream_t native = native_handle(s);
-        Array<int> x = full<int>(s, 32, 1);
-        s.synchronize();
+        Array<int> x = ready_full<int>(s, 32, 1);
         std::string failed;
         const auto intact = [&](const char* after) {
             cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -162,7 +149,7 @@ TEST_CASE("other threads use memory, events and streams while a capture is open,
                     other.synchronize();
                     intact("a stream was waited for");
                 }
-                intact("all of it was discarded");
+                intact("all of it was given up");
             } catch (const std::exception& e) {
                 failed += std::string(" ") + e.what();
             }
@@ -181,8 +168,7 @@ TEST_CASE("other threads use memory, events and streams while a capture is open,
     }
 }
 
-TEST_CASE("a batch on a stream whose handle is out is done eagerly, and says so", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a batch on a stream whose handle is out is done eagerly, and says so") {
     const Stream s(gpu());
     const cudaStream_t native = native_handle(s);
     Array<int> x = full<int>(s, 32, 1);
@@ -198,9 +184,8 @@ TEST_CASE("a batch on a stream whose handle is out is done eagerly, and says so"
     CHECK(to_host(s, x) == Ints(32, 5));
 }
 
-TEST_CASE("a handle exposed in a batch sends what came before, and nothing is recorded any more",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "a handle given out in a batch sends what came before, and nothing is recorded any more") {
     const Stream s(gpu());
     Array<int> x = full<int>(s, 32, 1);
     Batch step;
@@ -216,10 +201,8 @@ TEST_CASE("a handle exposed in a batch sends what came before, and nothing is re
     CHECK(to_host(s, x) == Ints(32, 10));
 }
 
-TEST_CASE("__global__ functions in batches are replayed and updated, another function takes "
-          "another's place",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("__global__ functions in batches are replayed and updated, another function takes "
+               "another's place") {
     const Stream s(gpu());
     Array<int> x = full<int>(s, 32, 0);
     Batch step;
@@ -236,8 +219,7 @@ TEST_CASE("__global__ functions in batches are replayed and updated, another fun
     CHECK(to_host(s, x) == Ints(32, ((1 * 2 + 1) * 2 + 2) * 2));
 }
 
-TEST_CASE("fills of elements of all sizes and copies in batches follow what changes", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("fills of elements of all sizes and copies in batches follow what changes") {
     const Stream s(gpu());
     const ScopedStream in(s);
     Array<double> x = zeros<double>(100), y = zeros<double>(100), z = zeros<double>(100);
@@ -254,11 +236,9 @@ TEST_CASE("fills of elements of all sizes and copies in batches follow what chan
     CHECK(to_host(z) == std::vector<double>(100, 7.5));
 }
 
-TEST_CASE(
-    "host functions of a graph are changed between launches, and launches that wait keep theirs",
-    "[cuda]") {
-    SKIP_WITHOUT_CUDA();
-    const OrderLog seen;
+CUDA_TEST_CASE(
+    "host functions of a graph are changed between launches, and launches that wait keep theirs") {
+    const Recorder seen;
     DrainedGate gate;
     const Stream s(gpu());
     auto node = host_node(gpu(), [&] { seen.add("first"); });
@@ -267,15 +247,12 @@ TEST_CASE(
     graph.launch(s);
     node.call([&] { seen.add("second"); });
     graph.launch(s);
-    finish_work(gpu());
+    settle(gpu());
     CHECK(seen.seen().empty());
-    gate.open();
-    s.synchronize();
-    CHECK(seen.seen() == Strings{"first", "second"});
+    check_opened(seen, gate, s, {"first", "second"});
 }
 
-TEST_CASE("a host function that fails in a graph blames the stream of its own launch", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a host function that fails in a graph blames the stream of its own launch") {
     DrainedGate gate;
     const Stream a(gpu()), b(gpu());
     bool fails = true;

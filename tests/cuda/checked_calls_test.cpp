@@ -8,11 +8,10 @@ using namespace heddle_test;
 TEST_CASE("a native call is checked heddle's way", "[cuda]") {
     check_cuda(cudaSuccess, "nothing");
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([] { check_cuda(cudaErrorInvalidValue, "cudaSomething"); });
-    REQUIRE(error);
-    CHECK(error->native_code() == cudaErrorInvalidValue);
-    CHECK(error->native_name() == "cudaErrorInvalidValue");
-    CHECK(error->call() == "cudaSomething");
-    CHECK(error->where().line == line);
+    const Error error = thrown_by([] { check_cuda(cudaErrorInvalidValue, "cudaSomething"); });
+    CHECK(error.native_code() == cudaErrorInvalidValue);
+    CHECK(error.native_name() == "cudaErrorInvalidValue");
+    CHECK(error.call() == "cudaSomething");
+    CHECK(error.where().line == line);
     CHECK_THROWS_AS(check_cuda(cudaErrorMemoryAllocation, "cudaMalloc"), OutOfMemory);
 }

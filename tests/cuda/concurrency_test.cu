@@ -9,9 +9,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 Device gpu() { return Device("cuda:0"); }
 
 /// Increments *arrived, and then waits until *arrived is `all`, but at most for limit_ns. Unless
@@ -32,8 +29,7 @@ std::uint64_t limit_ns() {
 
 }  // namespace
 
-TEST_CASE("kernels on two streams run at the same time", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("kernels on two streams run at the same time") {
     const check::ScopedOff races;  // these kernels share flags on purpose
     const Stream a(gpu()), b(gpu());
     Array<int> arrived = zeros<int>(a, 1), met = zeros<int>(a, 2);
@@ -44,8 +40,7 @@ TEST_CASE("kernels on two streams run at the same time", "[cuda]") {
     CHECK(to_host(a, met) == std::vector<int>{1, 1});
 }
 
-TEST_CASE("the branches of a fork run at the same time", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("the branches of a fork run at the same time") {
     const check::ScopedOff races;  // these kernels share flags on purpose
     const Stream base(gpu());
     constexpr int branches = 6;  // less than the number of a GPU's hardware queues
@@ -56,8 +51,7 @@ TEST_CASE("the branches of a fork run at the same time", "[cuda]") {
     CHECK(to_host(base, met) == std::vector<int>(branches, 1));
 }
 
-TEST_CASE("a scope without waiting runs beside the stream it replaces", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a scope without waiting runs beside the stream it replaces") {
     const check::ScopedOff races;  // these kernels share flags on purpose
     const Stream outer(gpu()), inner(gpu());
     Array<int> arrived = zeros<int>(outer, 1), met = zeros<int>(outer, 2);
@@ -71,8 +65,7 @@ TEST_CASE("a scope without waiting runs beside the stream it replaces", "[cuda]"
     CHECK(to_host(outer, met) == std::vector<int>{1, 1});
 }
 
-TEST_CASE("leases of a pool run at the same time", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("leases of a pool run at the same time") {
     const check::ScopedOff races;  // these kernels share flags on purpose
     StreamPool pool(gpu());
     const StreamPool::Lease a = pool.lease(), b = pool.lease(), c = pool.lease();
@@ -86,8 +79,7 @@ TEST_CASE("leases of a pool run at the same time", "[cuda]") {
     CHECK(to_host(a, met) == std::vector<int>(3, 1));
 }
 
-TEST_CASE("pinned copies in both directions and a kernel are under way together", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("pinned copies in both directions and a kernel are under way together") {
     const check::ScopedOff races;  // these kernels share flags on purpose
     // The kernel ends only after the fill has run. The fill is enqueued after copies on other
     // streams have completed.
@@ -112,8 +104,7 @@ TEST_CASE("pinned copies in both directions and a kernel are under way together"
     CHECK(to_host(up, x)[999] == 3);
 }
 
-TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU") {
     const check::ScopedOff races;  // these kernels share flags on purpose
     const Drained drained;
     const Stream compute(gpu()), other(gpu());
@@ -130,8 +121,7 @@ TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU", "[cud
     CHECK(kernel_still_there);
 }
 
-TEST_CASE("destroying streams, events and arrays does not wait for a busy GPU", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("destroying streams, events and arrays does not wait for a busy GPU") {
     const check::ScopedOff races;  // these kernels share flags on purpose
     const Drained drained;
     const Stream compute(gpu()), other(gpu());

@@ -8,16 +8,12 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 __global__ void grow(int* data) { data[threadIdx.x] *= 2; }
 __global__ void is_small(const int* data, int limit, int* answer) { *answer = data[0] < limit; }
 
 }  // namespace
 
-TEST_CASE("a loop of __global__ functions ends when one of them says so", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a loop of __global__ functions ends when one of them says so") {
     const Device gpu("cuda:0");
     const Stream s(gpu);
     Array<int> x = full<int>(s, 32, 1), again = full<int>(s, 1, 1);
@@ -29,10 +25,8 @@ TEST_CASE("a loop of __global__ functions ends when one of them says so", "[cuda
     CHECK(to_host(s, x) == Ints(32, 1024));
 }
 
-TEST_CASE(
-    "a node of a __global__ function has a priority until its graph is instantiated, in bodies too",
-    "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a node of a __global__ function has a priority until its graph is instantiated, in "
+               "bodies too") {
     const Device gpu("cuda:0");
     const Stream s(gpu);
     Array<int> x = full<int>(s, 32, 1), value = full<int>(s, 1, 1);
@@ -45,14 +39,12 @@ TEST_CASE(
     CHECK(graph.nodes().back().priority == gpu.priorities().greatest);
     graph.launch(s);
     CHECK(to_host(s, x) == Ints(32, 4));
-    const auto error = error_of([&] { last.priority(0); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::unsupported);
-    CHECK(std::string(error->what()).find("'last'") != std::string::npos);
+    const Error error = thrown_by([&] { last.priority(0); });
+    CHECK(error.code() == ErrorCode::unsupported);
+    CHECK_THAT(error.what(), contains("'last'"));
 }
 
-TEST_CASE("a kernel of a CPU device in a body is refused on CUDA, by name", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a kernel of a CPU device in a body is refused on CUDA, by name") {
     const Device gpu("cuda:0");
     const Stream s(gpu);
     Array<int> x = zeros<int>(s, 10), value = zeros<int>(s, 1), host = pinned<int>(10);
@@ -61,9 +53,7 @@ TEST_CASE("a kernel of a CPU device in a body is refused on CUDA, by name", "[cu
     auto on_cpu =
         kernel_node(cpu_device(), Add{}, dim(10), host.view(), 1).after(on_gpu).name("on the CPU");
     Graph graph = if_node(value, on_cpu.build()).build();
-    const auto error = error_of([&] { graph.instantiate(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::unsupported);
-    CHECK(std::string(error->what()).find("'on the CPU' runs on a CPU device") !=
-          std::string::npos);
+    const Error error = thrown_by([&] { graph.instantiate(); });
+    CHECK(error.code() == ErrorCode::unsupported);
+    CHECK_THAT(error.what(), contains("'on the CPU' runs on a CPU device"));
 }

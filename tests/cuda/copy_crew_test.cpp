@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 using namespace heddle_test;
 using heddle::detail::cu::copy_on_host;
@@ -56,15 +55,12 @@ TEST_CASE("copies of host memory are whole, whatever their size and place") {
 }
 
 TEST_CASE("several threads copy at the same time") {
-    std::vector<std::thread> threads;
     std::atomic<int> right{0};
-    for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&right, t] {
-            for (int i = 0; i < 20; ++i)
-                if (is_copied(1'500'000 + static_cast<std::size_t>(t * 1001 + i), 1, 2, 0, 0,
-                              i % 2 == 0 ? Stores::past_caches : Stores::cached))
-                    ++right;
-        });
-    for (std::thread& t : threads) t.join();
+    on_threads(4, [&right](int t) {
+        for (int i = 0; i < 20; ++i)
+            if (is_copied(1'500'000 + static_cast<std::size_t>(t * 1001 + i), 1, 2, 0, 0,
+                          i % 2 == 0 ? Stores::past_caches : Stores::cached))
+                ++right;
+    });
     CHECK(right == 80);
 }

@@ -3,7 +3,6 @@
 
 #include "gpu_recordings.cuh"
 
-#include <algorithm>
 #include <string>
 
 #include "core/stream/notify.hpp"

@@ -166,15 +166,13 @@ TEST_CASE("threads enqueue, CUPTI hands over, recordings come and go, and each r
     constexpr int threads = 4;
     constexpr std::uint64_t each = 3000;
     std::atomic<bool> stop{false};
-    std::vector<std::thread> all;
-    for (std::uint64_t t = 0; t < threads; ++t)
-        all.emplace_back([&, t] {
-            for (std::uint64_t i = 1; i <= each; ++i) {
-                const std::uint32_t call = b.enqueue(t * each + i);
-                b.cupti.ran(call, b.at(i), b.at(i) + t);
-                if (i % 16 == 0) b.session.tell();
-            }
-        });
+    Threads all(threads, [&](std::uint64_t t) {
+        for (std::uint64_t i = 1; i <= each; ++i) {
+            const std::uint32_t call = b.enqueue(t * each + i);
+            b.cupti.ran(call, b.at(i), b.at(i) + t);
+            if (i % 16 == 0) b.session.tell();
+        }
+    });
     std::vector<std::thread> others;
     others.emplace_back([&] {  // stands for a thread of CUPTI
         while (!stop) b.cupti.hand_over();
@@ -189,7 +187,7 @@ TEST_CASE("threads enqueue, CUPTI hands over, recordings come and go, and each r
             b.session.end();
         }
     });
-    for (std::thread& one : all) one.join();
+    all.join();
     stop = true;
     for (std::thread& one : others) one.join();
     std::vector<int> told(threads * each + 1);

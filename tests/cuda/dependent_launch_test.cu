@@ -7,9 +7,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 __global__ void twice_and_one(int* data) {
     wait_for_primary();
     data[threadIdx.x] = 2 * data[threadIdx.x] + 1;
@@ -31,8 +28,7 @@ __global__ void shared_sum(int* out, int n) {
 
 template <> inline constexpr bool heddle::waits_for_primary<&twice_and_one> = true;
 
-TEST_CASE("__global__ functions are launched as dependents, eagerly and captured", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("__global__ functions are launched as dependents, eagerly and captured") {
     const Stream s(Device("cuda:0"));
     Array<int> x = zeros<int>(s, 32), y = zeros<int>(s, 32);
     for (int i = 0; i < 10; ++i) launch_dependent<&twice_and_one>(s, grid(1, 32), x);
@@ -44,9 +40,8 @@ TEST_CASE("__global__ functions are launched as dependents, eagerly and captured
     CHECK(to_host(s, y) == std::vector<int>(32, 1023));
 }
 
-TEST_CASE("a grid with options uses its own shared memory, beyond 48 KB too, in graphs as well",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "a grid with options uses its own shared memory, beyond 48 KB too, in graphs as well") {
     const Stream s(Device("cuda:0"));
     Array<int> out = zeros<int>(s, 1);
     constexpr int n = 20'000;

@@ -74,8 +74,7 @@ TEST_CASE("an error without messages of CUDA's log has the text of its code", "[
     CHECK(detail::cu::failure_text(cudaErrorInvalidValue) == "invalid argument");
 }
 
-TEST_CASE("an error of a native call has the text of CUDA's log", "[cuda]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("an error of a native call has the text of CUDA's log") {
     if (api.cuLogsRegisterCallback == nullptr) HEDDLE_SKIP("the driver has no log");
     // A driver function that heddle does not call. It logs that the buffer is null. Source: CUDA
     // programming guide, error log management.
@@ -88,11 +87,10 @@ TEST_CASE("an error of a native call has the text of CUDA's log", "[cuda]") {
     const auto dump = reinterpret_cast<Dump>(found);
 
     const auto fail = [&] { detail::cu::check(dump(nullptr, nullptr, nullptr, 0), "dump", 0, {}); };
-    const auto error = error_of(fail);
-    REQUIRE(error);
-    INFO(error->info().message);
-    CHECK(error->info().message.find("dump failed: invalid argument (CUDA's log: ") == 0);
-    CHECK(error->info().message.find("Returning") == std::string::npos);
+    const Error error = thrown_by(fail);
+    INFO(error.info().message);
+    CHECK(error.info().message.find("dump failed: invalid argument (CUDA's log: ") == 0);
+    CHECK(error.info().message.find("Returning") == std::string::npos);
 
     // Messages belong to the thread whose call failed.
     CHECK(dump(nullptr, nullptr, nullptr, 0) == CUDA_ERROR_INVALID_VALUE);

@@ -55,9 +55,7 @@ TEST_CASE("child: a static object waits for a GPU by a CPU stream", "[.child]") 
     std::exit(0);
 }
 
-TEST_CASE("a CPU stream behind CUDA work comes to an end in a static destructor at exit",
-          "[cuda]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("a CPU stream behind CUDA work comes to an end in a static destructor at exit") {
     for (const std::vector<std::string>& environment :
          {std::vector<std::string>{}, std::vector<std::string>{"HEDDLE_TEST_LATE=1"}}) {
         const ChildResult child =

@@ -6,16 +6,12 @@
 #include <barrier>
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 using namespace heddle_test;
 
 namespace {
-
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 __global__ void write_indices(int* out, int n) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -69,16 +65,14 @@ Device gpu() { return Device("cuda:0"); }
 
 }  // namespace
 
-TEST_CASE("a __global__ function runs with the grid and block asked for", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a __global__ function runs with the grid and block asked for") {
     const Stream s(gpu());
     Array<unsigned> shape = zeros<unsigned>(s, 6);
     launch(s, write_shape, grid(dim3(2, 3, 4), dim3(8, 4, 2)), shape);
     CHECK(to_host(s, shape) == std::vector<unsigned>{2, 3, 4, 8, 4, 2});
 }
 
-TEST_CASE("an array stands where a __global__ function takes a pointer", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("an array stands where a __global__ function takes a pointer") {
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 1000);
     launch(s, write_indices, grid(4, 256), x, 1000);
@@ -89,16 +83,14 @@ TEST_CASE("an array stands where a __global__ function takes a pointer", "[cuda]
     CHECK(to_host(s, x)[110] == 110);
 }
 
-TEST_CASE("arguments are converted to what the __global__ function declares", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("arguments are converted to what the __global__ function declares") {
     const Stream s(gpu());
     Array<float> in = full<float>(s, 100, 2.0f), out = zeros<float>(s, 100);
     launch(s, scale, grid(1, 128), in, out, 3, 100);  // ints are passed for float and std::size_t
     CHECK(to_host(s, out) == std::vector<float>(100, 6.0f));
 }
 
-TEST_CASE("a __global__ function may take views and use shared memory", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a __global__ function may take views and use shared memory") {
     const Stream s(gpu());
     Array<int> x = from_host(s, std::vector<int>{1, 2, 3, 4}), y = zeros<int>(s, 4);
     launch(s, take_view, grid(1, 32), x, y);
@@ -108,12 +100,10 @@ TEST_CASE("a __global__ function may take views and use shared memory", "[cuda]"
     s.synchronize();
 }
 
-TEST_CASE("without a stream a __global__ function runs on the current stream", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("without a stream a __global__ function runs on the current stream") {
     DrainedGate gate;
     const Stream s(gpu());
-    Array<int> x = zeros<int>(s, 10);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 10);
     const ScopedStream in{s};
     gate.hold(s);
     launch(write_indices, grid(1, 32), x, 10);
@@ -122,8 +112,7 @@ TEST_CASE("without a stream a __global__ function runs on the current stream", "
     CHECK(to_host(s, x)[9] == 9);
 }
 
-TEST_CASE("impossible grids and blocks are usage errors before the launch", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("impossible grids and blocks are usage errors before the launch") {
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 10);
     const auto code_of = [&](const LaunchGrid& g) {
@@ -141,8 +130,7 @@ TEST_CASE("impossible grids and blocks are usage errors before the launch", "[cu
     CHECK(to_host(s, x)[9] == 9);
 }
 
-TEST_CASE("memory out of reach and arrays that are gone are refused", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("memory out of reach and arrays that are gone are refused") {
     const Stream s(gpu()), cpu(cpu_device());
     Array<int> here = zeros<int>(cpu, 10);
     CHECK_THROWS_AS(launch(s, write_indices, grid(1, 32), here, 10), UsageError);
@@ -155,8 +143,7 @@ TEST_CASE("memory out of reach and arrays that are gone are refused", "[cuda]") 
     s.synchronize();
 }
 
-TEST_CASE("an array that a __global__ function uses is freed after it", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("an array that a __global__ function uses is freed after it") {
     const Drained drained;
     const Stream home(gpu()), user(gpu());
     Array<float> result = zeros<float>(user, 10'000);
@@ -169,15 +156,13 @@ TEST_CASE("an array that a __global__ function uses is freed after it", "[cuda]"
         launch(user, scale, grid(40, 256), x, result, 3.0f, 10'000);
     }
     for (int i = 0; i < 4; ++i) {
-        const Array<float> again = full<float>(home, 10'000, -1.0f);
-        home.synchronize();
+        const Array<float> again = ready_full<float>(home, 10'000, -1.0f);
     }
     gate.open();
     CHECK(to_host(user, result) == std::vector<float>(10'000, 6.0f));
 }
 
-TEST_CASE("a launch of a __global__ function is described and counted", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a launch of a __global__ function is described and counted") {
     struct Watch final : Observer {
         std::string name;
         unsigned line = 0;
@@ -219,8 +204,7 @@ struct CountRows {
 };
 }  // namespace heddle_test
 
-TEST_CASE("an extent that no grid can hold is refused, not cut short", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("an extent that no grid can hold is refused, not cut short") {
     const Stream s(gpu());
     Array<std::uint8_t> x = zeros<std::uint8_t>(s, 10);
     CHECK_THROWS_AS(launch(s, CountBytes{}, dim((std::size_t{1} << 40) + 1), x), UsageError);
@@ -229,9 +213,8 @@ TEST_CASE("an extent that no grid can hold is refused, not cut short", "[cuda]")
     CHECK_FALSE(s.is_poisoned());
 }
 
-TEST_CASE("threads that launch one kernel with different amounts of shared memory get them all",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "threads that launch one kernel with different amounts of shared memory get them all") {
     const Device device = test_devices()[0].is_cuda() ? test_devices()[0] : Device("cuda");
     using Kernel = void (*)(int*, int);
     const auto kernels = []<int... numbers>(std::integer_sequence<int, numbers...>) {
@@ -240,36 +223,31 @@ TEST_CASE("threads that launch one kernel with different amounts of shared memor
     constexpr int sizes[] = {60 * 1024, 70 * 1024, 80 * 1024, 90 * 1024};  // all are above 48 KB
     Array<int> out = pinned<int>(kernels.size() * std::size(sizes));
     std::barrier together(static_cast<std::ptrdiff_t>(std::size(sizes)));
-    std::vector<std::thread> threads;
     std::vector<std::string> errors(std::size(sizes));
-    for (std::size_t t = 0; t < std::size(sizes); ++t)
-        threads.emplace_back([&, t] {
-            const Stream s(device);
-            for (std::size_t k = 0; k < kernels.size(); ++k) {
-                together.arrive_and_wait();
-                try {
-                    for (int again = 0; again < 3; ++again)
-                        launch(s, kernels[k], grid(1, 1, static_cast<std::size_t>(sizes[t])),
-                               out.data() + k * std::size(sizes) + t,
-                               sizes[t] / static_cast<int>(sizeof(int)));
-                } catch (const Error& error) {
-                    errors[t] += error.what();
-                }
+    on_threads(std::size(sizes), [&](std::size_t t) {
+        const Stream s(device);
+        for (std::size_t k = 0; k < kernels.size(); ++k) {
+            together.arrive_and_wait();
+            try {
+                for (int again = 0; again < 3; ++again)
+                    launch(s, kernels[k], grid(1, 1, static_cast<std::size_t>(sizes[t])),
+                           out.data() + k * std::size(sizes) + t,
+                           sizes[t] / static_cast<int>(sizeof(int)));
+            } catch (const Error& error) {
+                errors[t] += error.what();
             }
-            s.synchronize();
-        });
-    for (std::thread& thread : threads) thread.join();
+        }
+        s.synchronize();
+    });
     for (const std::string& error : errors) CHECK(error == "");
     for (std::size_t i = 0; i < out.size(); ++i)
         CHECK(out[i] == sizes[i % std::size(sizes)] / static_cast<int>(sizeof(int)));
 }
 
-TEST_CASE("the views in a class that a __global__ function takes count as arguments", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("the views in a class that a __global__ function takes count as arguments") {
     const Stream s(gpu()), other(gpu());
     Array<int> sum = zeros<int>(other, 1000);
-    Array<int> x = full<int>(other, 1000, 5);
-    other.synchronize();
+    Array<int> x = ready_full<int>(other, 1000, 5);
     auto node = kernel_node(gpu(), add_held, grid(4, 256), FromTo{x, sum});
     Graph graph = node.build();
     Gate gate(s);

@@ -11,9 +11,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 Device gpu() { return Device("cuda:0"); }
 
 struct Element {
@@ -28,15 +25,13 @@ Element element(int first) {
 
 Array<int> on_cpu(std::size_t n, int value) {
     const StreamRef s = default_stream(cpu_device());
-    Array<int> made = full<int>(s, n, value);
-    s.synchronize();
+    Array<int> made = ready_full<int>(s, n, value);
     return made;
 }
 
 }  // namespace
 
-TEST_CASE("a capture copies between a GPU and memory of a CPU device", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a capture copies between a GPU and memory of a CPU device") {
     const Stream s(gpu());
     constexpr std::size_t n = 5'000'000;  // its copy has more than one part
     Array<int> there = on_cpu(n, 1), back = on_cpu(n, 0), x = zeros<int>(s, n);
@@ -55,8 +50,7 @@ TEST_CASE("a capture copies between a GPU and memory of a CPU device", "[cuda]")
     CHECK(Ints(back.begin(), back.end()) == Ints(n, 7));
 }
 
-TEST_CASE("a capture copies rectangles of memory of a CPU device", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a capture copies rectangles of memory of a CPU device") {
     const Stream s(gpu());
     Array<int> there = on_cpu(200, 4), back = on_cpu(200, 0), x = zeros<int>(s, 100);
     s.synchronize();
@@ -74,8 +68,7 @@ TEST_CASE("a capture copies rectangles of memory of a CPU device", "[cuda]") {
     CHECK(std::equal(there.begin(), there.begin() + 100, expected.begin() + 100));
 }
 
-TEST_CASE("a capture on a GPU's stream fills memory of a CPU device", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a capture on a GPU's stream fills memory of a CPU device") {
     const Stream s(gpu());
     Array<int> there = on_cpu(100, 0);
     Graph graph = capture(s, [&] { fill(s, there, 6); });
@@ -85,9 +78,8 @@ TEST_CASE("a capture on a GPU's stream fills memory of a CPU device", "[cuda]") 
     CHECK(Ints(there.begin(), there.end()) == Ints(100, 6));
 }
 
-TEST_CASE("graphs fill with elements that are too large to travel with a launch, and change them",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "graphs fill with elements that are too large to travel with a launch, and change them") {
     const Stream s(gpu());
     Array<Element> x = full<Element>(s, 50, element(0)), y = full<Element>(s, 7, element(0));
     Array<Element> staging = pinned<Element>(3);
@@ -116,8 +108,7 @@ TEST_CASE("graphs fill with elements that are too large to travel with a launch,
     CHECK(to_host(s, y) == expected);
 }
 
-TEST_CASE("a batch fills with large elements, and with others the next time", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a batch fills with large elements, and with others the next time") {
     const Stream s(gpu());
     const ScopedStream in(s);
     Array<Element> x = full<Element>(20, element(0));
@@ -128,8 +119,7 @@ TEST_CASE("a batch fills with large elements, and with others the next time", "[
     }
 }
 
-TEST_CASE("a copy of a rectangle is changed to another shape", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a copy of a rectangle is changed to another shape") {
     const Stream s(gpu());
     Array<int> x = full<int>(s, 400, 1), y = zeros<int>(s, 400);
     s.synchronize();
@@ -151,12 +141,10 @@ TEST_CASE("a copy of a rectangle is changed to another shape", "[cuda]") {
     }
 }
 
-TEST_CASE("a graph that was made anew waits for its launches on a stream that is gone", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a graph that was made anew waits for its launches on a stream that is gone") {
     const Drained drained;
     const Stream s(gpu());
-    Array<Element> x = full<Element>(s, 50, element(0));
-    s.synchronize();
+    Array<Element> x = ready_full<Element>(s, 50, element(0));
     auto set = fill_node(x, element(1));
     Graph graph = set.build();
     Gate gate;
@@ -167,17 +155,15 @@ TEST_CASE("a graph that was made anew waits for its launches on a stream that is
     }
     set.with(x, element(2));
     graph.launch(s);
-    finish_work(gpu());
+    settle(gpu());
     CHECK_FALSE(s.is_complete());
     gate.open();
     CHECK(to_host(s, x) == std::vector<Element>(50, element(2)));
 }
 
-TEST_CASE(
-    "host functions of a graph that was launched into a capture of others run at every replay",
-    "[cuda]") {
-    SKIP_WITHOUT_CUDA();
-    const OrderLog seen;
+CUDA_TEST_CASE(
+    "host functions of a graph that was launched into a capture of others run at every replay") {
+    const Recorder seen;
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 100);
     auto add = kernel_node(gpu(), Add{}, dim(100), x, 1);

@@ -42,9 +42,8 @@ TEST_CASE("child: a graph with a host function whose launch fails", "[.child]") 
           Strings{"next", "last"});
 }
 
-TEST_CASE("a launch of a graph that throws leaves no turn of a host function behind",
-          "[cuda][faults]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("a launch of a graph that throws leaves no turn of a host function behind",
+               "[faults]") {
     check_test_case("child: a graph with a host function whose launch "
                     "fails");
 }

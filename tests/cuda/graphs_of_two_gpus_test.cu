@@ -128,8 +128,7 @@ TEST_CASE("a captured condition is on the stream's GPU, whichever began the capt
           "[cuda][multi]") {
     SKIP_WITHOUT_TWO_GPUS();
     TwoGpus two;
-    Array<int> left = zeros<int>(two.on_b, 1);
-    two.on_b.synchronize();
+    Array<int> left = ready_zeros<int>(two.on_b, 1);
     Graph graph = capture(two.on_a, [&] {
         launch(two.on_a, Add{}, dim(10), two.x, 1);
         two.on_b.wait_stream(two.on_a);

@@ -14,9 +14,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 template <class F> F driver(const char* name, unsigned version) {
     void* found = nullptr;
     cudaDriverEntryPointQueryResult result{};
@@ -123,22 +120,19 @@ void check_works(const Green& green) {
 
 }  // namespace
 
-TEST_CASE("a stream of a green context is wrapped, and its work is ordered", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a stream of a green context is wrapped, and its work is ordered") {
     const Green green;
     check_works(green);
 }
 
-TEST_CASE("a green stream is wrapped while its context is current to this thread", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a green stream is wrapped while its context is current to this thread") {
     const Green green;
     const Current here(green.context);
     check_works(green);
     CHECK(current_context() == green.context);
 }
 
-TEST_CASE("a green stream is wrapped while its context is current to another thread", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a green stream is wrapped while its context is current to another thread") {
     const Green green;
     const Flag is_current, used;
     std::thread other([&] {
@@ -152,8 +146,7 @@ TEST_CASE("a green stream is wrapped while its context is current to another thr
     other.join();
 }
 
-TEST_CASE("a green stream is wrapped by a thread without a context, which stays so", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a green stream is wrapped by a thread without a context, which stays so") {
     const Green green;
     Device device("cuda:0");
     CUcontext after = green.context;
@@ -167,8 +160,7 @@ TEST_CASE("a green stream is wrapped by a thread without a context, which stays 
     CHECK(after == nullptr);
 }
 
-TEST_CASE("two threads wrap one green stream, and have the same stream", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("two threads wrap one green stream, and have the same stream") {
     const Green green;
     const Stream here = wrap_stream(green.stream);
     bool is_same = false;
@@ -177,14 +169,12 @@ TEST_CASE("two threads wrap one green stream, and have the same stream", "[cuda]
     CHECK(is_same);
 }
 
-TEST_CASE("the default stream of a green context is refused", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("the default stream of a green context is refused") {
     const Green green;
     const Current here(green.context);
     for (cudaStream_t native : {cudaStream_t{nullptr}, cudaStreamLegacy, cudaStreamPerThread}) {
-        const auto error = error_of([&] { (void)wrap_stream(native, Device("cuda:0")); });
-        REQUIRE(error);
-        CHECK(error->code() == ErrorCode::usage);
+        const Error error = thrown_by([&] { (void)wrap_stream(native, Device("cuda:0")); });
+        CHECK(error.code() == ErrorCode::usage);
     }
     CHECK(current_context() == green.context);
 }

@@ -114,8 +114,7 @@ TEST_CASE("child: a thread is held behind a launch that heddle has not counted",
 TEST_CASE("child: synchronizing while a thread is held inside a launch", "[.child]") {
     warm_up();
     const Stream s(gpu()), other(gpu());
-    Array<int> x = full<int>(s, 10, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, 10, 1);
     const Drained drained;
     HeldThread second(launch_call, At::begin, [&] { launch(s, Add{}, dim(10), x, 1); });
     REQUIRE(second.is_held());
@@ -158,8 +157,7 @@ TEST_CASE("child: a wait inside which a thread is held", "[.child]") {
 TEST_CASE("child: a batch beside a thread that is held inside a launch", "[.child]") {
     warm_up();
     const Stream origin(gpu()), side(gpu());
-    Array<int> x = zeros<int>(side, 10);
-    side.synchronize();
+    Array<int> x = ready_zeros<int>(side, 10);
     DrainedGate gate;
     Batch step;
     HeldThread second(launch_call, At::begin, [&] { launch(side, Add{}, dim(10), x, 1); });

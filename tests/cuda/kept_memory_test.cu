@@ -8,9 +8,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 Device gpu() { return Device("cuda:0"); }
 
 // A number of ints. Other tests allocate no arrays of this size class.
@@ -39,9 +36,7 @@ struct Ballast {
 
 }  // namespace
 
-TEST_CASE("a stream whose native handle is out uses its own memory again, and no other does",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a stream whose native handle is out uses its own memory again, and no other does") {
     const Drained drained;
     const Stream s(gpu()), other(gpu());
     (void)native_handle(s);
@@ -54,9 +49,8 @@ TEST_CASE("a stream whose native handle is out uses its own memory again, and no
     CHECK(free_one(s) == at);
 }
 
-TEST_CASE("memory that is freed in a native capture is not kept, and none that is kept is used",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "memory that is freed in a native capture is not kept, and none that is kept is used") {
     const Drained drained;
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, n);
@@ -77,8 +71,7 @@ TEST_CASE("memory that is freed in a native capture is not kept, and none that i
     CHECK(memory_stats(gpu()).cache_hits == before.cache_hits);
 }
 
-TEST_CASE("memory that streams keep is returned before an allocation fails on a GPU", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("what streams keep is given back before an allocation fails on a GPU") {
     const Drained drained;
     constexpr std::size_t bytes = std::size_t{1} << 30;
     const Stream s(gpu()), other(gpu());

@@ -12,9 +12,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 Device gpu() { return Device("cuda:0"); }
 
 __global__ void write_nowhere(int* nowhere) { *nowhere = 1; }
@@ -43,8 +40,7 @@ TEST_CASE("child: illegal address", "[.child]") {
     const Reports reports;
     {
         const Stream s(gpu(), {.priority = 0, .name = "the guilty"}), other(gpu());
-        Array<int> x = zeros<int>(other, 32);
-        other.synchronize();
+        Array<int> x = ready_zeros<int>(other, 32);
         launch(s, write_nowhere, grid(1, 1), reinterpret_cast<int*>(16));
         const auto error = error_of([&] { s.synchronize(); });
         expect(error.has_value(), "the failure comes out");
@@ -93,18 +89,14 @@ TEST_CASE("child: exit with a failed kernel that nobody looked at", "[.child]") 
     std::exit(0);
 }
 
-TEST_CASE("a kernel that writes to an illegal address loses its device, and heddle says so",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a kernel that writes to an illegal address loses its device, and heddle says so") {
     expect_success("child: illegal address");
 }
 
-TEST_CASE("a failed kernel comes out of events and of streams of other kinds", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a failed kernel comes out of events and of streams of other kinds") {
     expect_success("child: trap seen from elsewhere");
 }
 
-TEST_CASE("a process may end with a failed kernel that nobody looked at", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a process may end with a failed kernel that nobody looked at") {
     expect_success("child: exit with a failed kernel that nobody looked at");
 }

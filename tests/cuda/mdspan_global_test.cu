@@ -7,9 +7,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 __global__ void add_spans(cuda::std::span<const int> x, cuda::std::span<int> y) {
     if (threadIdx.x < y.size()) y[threadIdx.x] += x[threadIdx.x];
 }
@@ -24,8 +21,7 @@ struct OnGpu {
 
 }  // namespace
 
-TEST_CASE("mdspans: __global__ functions take spans") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("mdspans: __global__ functions take spans") {
     OnGpu f;
     Watch watch;
     launch(f.s, add_spans, grid(1, 32), f.x, f.y);
@@ -40,8 +36,7 @@ TEST_CASE("mdspans: __global__ functions take spans") {
     CHECK(to_host(f.s, f.y) == Ints{10, 10, 10, 10, 5, 5, 5, 5, 5, 5, 5, 5});
 }
 
-TEST_CASE("mdspans: __global__ functions take mdspans, in graphs too") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("mdspans: __global__ functions take mdspans, in graphs too") {
     OnGpu f;
     Watch watch;
     launch(f.s, add_matrices, grid(1, 32), spanning<ConstMatrix>(f.x, 3, 4),
@@ -59,8 +54,7 @@ TEST_CASE("mdspans: __global__ functions take mdspans, in graphs too") {
     CHECK(to_host(f.s, f.y) == Ints{10, 10, 10, 10, 0, 0, 0, 0, 5, 5, 0, 0});
 }
 
-TEST_CASE("mdspans: an array is freed after a __global__ function that uses it") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("mdspans: an array is freed after a __global__ function that uses it") {
     OnGpu f;
     DrainedGate gate(f.s);
     launch(f.s, add_spans, grid(1, 32), f.x, f.y);

@@ -104,15 +104,13 @@ TEST_CASE("mdspans: empty ones access nothing") {
 TEST_CASE("mdspans: extents that do not fit are refused, with the numbers") {
     Fixture f;
     const auto text = [](const auto& call) {
-        const auto error = error_of(call);
-        REQUIRE(error);
-        CHECK(error->code() == ErrorCode::usage);
-        return std::string(error->what());
+        const Error error = thrown_by(call);
+        CHECK(error.code() == ErrorCode::usage);
+        return std::string(error.what());
     };
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { (void)spanning<Matrix>(f.x, 3, 5); });
-    REQUIRE(error);
-    CHECK(error->where().line == line);
+    const Error error = thrown_by([&] { (void)spanning<Matrix>(f.x, 3, 5); });
+    CHECK(error.where().line == line);
     CHECK(mentions(error, "an mdspan of 3 x 5 needs 15 elements, but the memory has 12"));
     CHECK(text([&] { (void)spanning<Matrix>(f.x.first(5), 3, 2); }).find("has 5") !=
           std::string::npos);

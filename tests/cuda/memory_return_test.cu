@@ -11,9 +11,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 Device gpu() { return Device("cuda:0"); }
 
 // Numbers of ints. Other tests allocate no blocks of these sizes.
@@ -22,9 +19,7 @@ constexpr std::size_t larger = 3 << 20;
 
 }  // namespace
 
-TEST_CASE("pinned blocks behind a stalled stream do not keep others from being used again",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("pinned blocks behind a stalled stream do not keep others from being used again") {
     const Drained drained;
     const Stream stalled(gpu()), s(gpu());
     Array<int> x = zeros<int>(stalled, large), y = zeros<int>(s, large);
@@ -41,8 +36,7 @@ TEST_CASE("pinned blocks behind a stalled stream do not keep others from being u
     CHECK(used.size() <= 2);
 }
 
-TEST_CASE("what dies in host functions comes back in a loop that waits for events only", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("what dies in host functions comes back in a loop that waits for events only") {
     const Drained drained;
     const Stream s(gpu());
     s.synchronize();
@@ -62,9 +56,8 @@ TEST_CASE("what dies in host functions comes back in a loop that waits for event
     CHECK(eventually([&] { return memory_stats(gpu()).in_use <= before; }));
 }
 
-TEST_CASE("what died in a host function comes back though nothing is asked of its device any more",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "what died in a host function comes back though nothing is asked of its device any more") {
     const Drained drained;
     const Stream s(gpu());
     Array<int> x = empty<int>(s, large);
@@ -77,9 +70,7 @@ TEST_CASE("what died in a host function comes back though nothing is asked of it
         eventually([&] { return memory_stats(gpu()).in_use < before; }));  // runs no deferred work
 }
 
-TEST_CASE("memory that long waits hold up does not hold up other memory of several streams",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("memory that long waits hold up does not hold up other memory of several streams") {
     const Drained drained;
     std::deque<Gate> gates(6);
     std::deque<Stream> held;
@@ -111,10 +102,8 @@ TEST_CASE("memory that long waits hold up does not hold up other memory of sever
     for (Gate& gate : gates) gate.open();
 }
 
-TEST_CASE(
-    "two threads that wait for one event at once are both told, and its next record is another",
-    "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "two threads that wait for one event at once are both told, and its next record is another") {
     const Drained drained;
     const Stream source(gpu());
     Event event(gpu());

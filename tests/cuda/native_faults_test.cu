@@ -15,9 +15,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 Device gpu() { return Device("cuda:0"); }
 
 struct WrongResult : std::logic_error {
@@ -199,8 +196,7 @@ void captures() {
 
 void batches() {
     const Stream s(gpu());
-    Array<int> x = zeros<int>(s, 100);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 100);
     Batch batch;
     for (int i = 1; i <= 3; ++i) {
         const ScopedBatch in(batch, s);
@@ -338,7 +334,7 @@ std::string text_of(const std::map<std::string, long>& objects) {
 }
 
 void sweep(const std::string& name) {
-    SKIP_WITHOUT_CUDA();
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
     check_test_case("child: native calls fail one by one", {"HEDDLE_TEST_SCENARIO=" + name});
 }
 

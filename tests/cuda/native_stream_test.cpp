@@ -9,17 +9,14 @@
 using namespace heddle_test;
 namespace cu = heddle::detail::cu;
 
-TEST_CASE("a closed stream has no native handle, and is not taken for the legacy default stream",
-          "[cuda]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE(
+    "a closed stream has no native handle, and is not taken for the legacy default stream") {
     const Device device("cuda:0");
     std::optional<Stream> stream(device);
     heddle::detail::StreamRecord& record = heddle::detail::record_of(*stream);
     CHECK(cu::native_of(record) != nullptr);
     stream.reset();
-    const auto error = error_of([&] { (void)cu::native_of(record); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
+    CHECK(thrown_by([&] { (void)cu::native_of(record); }).code() == ErrorCode::usage);
     CHECK(cu::capture_of(record) == 0);
 
     CHECK_FALSE(cu::is_default_handle(nullptr));

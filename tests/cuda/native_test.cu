@@ -8,9 +8,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 Device gpu() { return Device("cuda:0"); }
 
 __global__ void add(int* data, int value) { data[threadIdx.x] += value; }
@@ -50,8 +47,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("a wrapped stream is the native stream", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a wrapped stream is the native stream") {
     const Native native;
     const Stream s = wrap_stream(native.handle);
     CHECK(s.device() == gpu());
@@ -62,8 +58,7 @@ TEST_CASE("a wrapped stream is the native stream", "[cuda]") {
     CHECK(to_host(s, x) == std::vector<int>(32, 6));
 }
 
-TEST_CASE("two wrappers of one native stream are the same stream", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("two wrappers of one native stream are the same stream") {
     const Native native, other;
     const Stream a = wrap_stream(native.handle), b = wrap_stream(native.handle, gpu()),
                  c = wrap_stream(other.handle);
@@ -72,8 +67,7 @@ TEST_CASE("two wrappers of one native stream are the same stream", "[cuda]") {
     CHECK_FALSE(a == c);
 }
 
-TEST_CASE("one of two wrappers may go, the other stays good", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("one of two wrappers may go, the other stays good") {
     const Native native;
     const Stream a = wrap_stream(native.handle);
     { const Stream b = wrap_stream(native.handle); }
@@ -82,8 +76,7 @@ TEST_CASE("one of two wrappers may go, the other stays good", "[cuda]") {
     CHECK(static_cast<bool>(a));
 }
 
-TEST_CASE("destroying a wrapper leaves the native stream alone", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("destroying a wrapper leaves the native stream alone") {
     const Native native;
     { const Stream s = wrap_stream(native.handle); }
     CHECK(cudaStreamSynchronize(native.handle) == cudaSuccess);
@@ -92,15 +85,13 @@ TEST_CASE("destroying a wrapper leaves the native stream alone", "[cuda]") {
     again.synchronize();
 }
 
-TEST_CASE("the stream that heddle made wraps to itself", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("the stream that heddle made wraps to itself") {
     const Stream s(gpu());
     const Stream wrapped = wrap_stream(native_handle(s));
     CHECK(wrapped == s);
 }
 
-TEST_CASE("CUDA's default streams can be wrapped", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("CUDA's default streams can be wrapped") {
     for (cudaStream_t native : {cudaStream_t{nullptr}, cudaStreamLegacy, cudaStreamPerThread}) {
         const Stream s = wrap_stream(native, gpu());
         CHECK(s.device() == gpu());
@@ -114,8 +105,7 @@ TEST_CASE("CUDA's default streams can be wrapped", "[cuda]") {
     }
 }
 
-TEST_CASE("a wait on a stream whose handle was handed out is never elided", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a wait on a stream whose handle was handed out is never elided") {
     const Stream a(gpu()), b(gpu());
     launch_host(b, [] {});
     a.wait_stream(b);
@@ -128,12 +118,10 @@ TEST_CASE("a wait on a stream whose handle was handed out is never elided", "[cu
     }
 }
 
-TEST_CASE("work that others gave to a handed-out stream is waited for", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("work that others gave to a handed-out stream is waited for") {
     DrainedGate gate;
     const Stream a(gpu()), b(gpu());
-    Array<int> x = zeros<int>(b, 32);
-    b.synchronize();
+    Array<int> x = ready_zeros<int>(b, 32);
     const cudaStream_t native = native_handle(b);
     gate.hold(b);
     a.wait_stream(b);
@@ -144,8 +132,7 @@ TEST_CASE("work that others gave to a handed-out stream is waited for", "[cuda]"
     CHECK(to_host(a, x) == std::vector<int>(32, 6));
 }
 
-TEST_CASE("a stream of heddle's is not ordered with the legacy default stream", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a stream of heddle's is not ordered with the legacy default stream") {
     const Stream s(gpu());
     unsigned flags = 0;
     check_cuda(cudaStreamGetFlags(native_handle(s), &flags), "cudaStreamGetFlags");
@@ -157,8 +144,7 @@ TEST_CASE("a stream of heddle's is not ordered with the legacy default stream", 
     CHECK(flags == cudaStreamNonBlocking);
 }
 
-TEST_CASE("a native event goes in and out", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a native event goes in and out") {
     DrainedGate gate;
     const Stream a(gpu()), b(gpu());
     gate.hold(a);
@@ -185,8 +171,7 @@ TEST_CASE("a native event goes in and out", "[cuda]") {
     b.synchronize();
 }
 
-TEST_CASE("scopes and forks work inside a capture that others began", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("scopes and forks work inside a capture that others began") {
     const Native native;
     const Stream s = wrap_stream(native.handle);
     const Stream inner(gpu());
@@ -217,10 +202,9 @@ TEST_CASE("scopes and forks work inside a capture that others began", "[cuda]") 
     cudaGraphExecDestroy(exec);
 }
 
-TEST_CASE("a scope that would tie a capture to a stream outside it is refused, and the capture is "
-          "not spoiled",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "a scope that would tie a capture to a stream outside it is refused, and the capture is "
+    "not spoiled") {
     const Native native;
     const Stream s = wrap_stream(native.handle), outside(gpu()), inside(gpu());
     Array<int> x = zeros<int>(outside, 32);
@@ -230,9 +214,7 @@ TEST_CASE("a scope that would tie a capture to a stream outside it is refused, a
     Capture capture(native.handle);
     {
         const ScopedStream in_outside{outside, {.wait_on_enter = false}};
-        const auto error = error_of([&] { const ScopedStream in{s}; });
-        REQUIRE(error);
-        CHECK(error->code() == ErrorCode::usage);
+        CHECK(thrown_by([&] { const ScopedStream in{s}; }).code() == ErrorCode::usage);
         CHECK(current_stream() == outside);  // the stream was not entered
     }
     CHECK_THROWS_AS(s.wait_stream(outside), UsageError);
@@ -243,8 +225,7 @@ TEST_CASE("a scope that would tie a capture to a stream outside it is refused, a
     outside.synchronize();
 }
 
-TEST_CASE("what was known before a capture elides no wait in it", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("what was known before a capture elides no wait in it") {
     const Native native;
     const Stream s = wrap_stream(native.handle), other(gpu());
     Array<int> x = zeros<int>(s, 32);
@@ -263,13 +244,10 @@ TEST_CASE("what was known before a capture elides no wait in it", "[cuda]") {
     CHECK(capture.nodes() == 1);
 }
 
-TEST_CASE("host waits on a capturing stream are refused, and the capture is not spoiled",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("host waits on a capturing stream are refused, and the capture is not spoiled") {
     const Native native;
     const Stream s = wrap_stream(native.handle);
-    Array<int> x = zeros<int>(s, 32);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 32);
     const Stream elsewhere(gpu());
     Capture capture(native.handle);
     CHECK_THROWS_AS(s.synchronize(), UsageError);

@@ -3,14 +3,9 @@
 
 #include <heddle/cuda.hpp>
 
-#include <cstdlib>
-
 using namespace heddle_test;
 
 namespace {
-
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 /// Runs until the host sets *flag.
 __global__ void wait_for(const volatile int* flag) {
@@ -24,8 +19,7 @@ struct FirstPortable {
 
 }  // namespace
 
-TEST_CASE("with a kernel running, preloaded kernels are launched and run", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("with a kernel running, preloaded kernels are launched and run") {
     const Device gpu("cuda:0");
     const Drained drained;
     const Stream busy(gpu), s(gpu);

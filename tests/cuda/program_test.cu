@@ -96,10 +96,9 @@ TEST_CASE("kernels of a program run, found by their names", "[cuda][program]") {
 TEST_CASE("a kernel that a module does not have is a usage error that names those it has",
           "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
-    const auto error = error_of([] { (void)loaded().kernel("scael"); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
-    CHECK_THAT(error->what(), contains("my::add<float>") && contains("scale"));
+    const Error error = thrown_by([] { (void)loaded().kernel("scael"); });
+    CHECK(error.code() == ErrorCode::usage);
+    CHECK_THAT(error.what(), contains("my::add<float>") && contains("scale"));
 }
 
 TEST_CASE("arguments of another number or size are usage errors before the launch",
@@ -115,9 +114,8 @@ TEST_CASE("arguments of another number or size are usage errors before the launc
     CHECK_THROWS_AS(launch(s, scale, dim(10), x, 3.0, 10), UsageError);
     CHECK_THROWS_AS(launch(s, scale, dim(10), x, x, 10), UsageError);
     CHECK_THROWS_AS(launch(s, scale, grid(1, 2000), x, 3.0f, 10), UsageError);
-    const auto error = error_of([&] { launch(s, scale, dim(10), x, 3.0f, std::size_t{10}); });
-    REQUIRE(error);
-    CHECK_THAT(error->what(), contains("argument 3") && contains("scale"));
+    const Error error = thrown_by([&] { launch(s, scale, dim(10), x, 3.0f, std::size_t{10}); });
+    CHECK_THAT(error.what(), contains("argument 3") && contains("scale"));
     const Stream cpu(cpu_device());
     CHECK_THROWS_AS(launch(cpu, scale, dim(10), x, 3.0f, 10), UsageError);
     CHECK(to_host(s, x) == Floats(10, 2.0f));
@@ -240,8 +238,7 @@ TEST_CASE("an array that a module's kernel uses is freed after it", "[cuda][prog
         launch(user, add, dim(10'000), result, x, std::size_t{10'000});
     }
     for (int i = 0; i < 4; ++i) {
-        const Array<float> again = full<float>(home, 10'000, -1.0f);
-        home.synchronize();
+        const Array<float> again = ready_full<float>(home, 10'000, -1.0f);
     }
     gate.open();
     CHECK(to_host(user, result) == Floats(10'000, 2.0f));
@@ -288,8 +285,7 @@ TEST_CASE("load_when_idle loads nothing while a stream is held, and holds nobody
     SKIP_WITHOUT_CUDA();
     const Drained drained;
     const Stream held(gpu()), other(gpu());
-    Array<float> x = full<float>(other, 100, 1.0f);
-    other.synchronize();
+    Array<float> x = ready_full<float>(other, 100, 1.0f);
     const ModuleKernel scale = loaded().kernel("scale");
     Gate gate(held);
     const Program program = compile(gpu(), source, options());
@@ -359,11 +355,10 @@ TEST_CASE("what is no code, or no good code, is refused with the reason", "[cuda
     CHECK(mentions(none, "not GPU code: expected a cubin, a fatbin or PTX"));
     REQUIRE(wrong);
     CHECK(wrong->code() == ErrorCode::compile);
-    const auto missing =
-        error_of([] { (void)Module::from_file(gpu(), "/nonexistent/kernels.ptx"); });
-    REQUIRE(missing);
-    CHECK(missing->code() == ErrorCode::native);
-    CHECK_THAT(missing->what(), contains("/nonexistent/kernels.ptx"));
+    const Error missing =
+        thrown_by([] { (void)Module::from_file(gpu(), "/nonexistent/kernels.ptx"); });
+    CHECK(missing.code() == ErrorCode::native);
+    CHECK_THAT(missing.what(), contains("/nonexistent/kernels.ptx"));
 }
 
 TEST_CASE("the views in a class that a module's kernel takes count as arguments",

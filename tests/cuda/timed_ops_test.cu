@@ -5,11 +5,7 @@
 
 using namespace heddle_test;
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
-TEST_CASE("kernels of a GPU have the times that they took, on the host's clock", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("kernels of a GPU have the times that they took, on the host's clock") {
     const Stream s(gpu());
     spin(s, us);
     s.synchronize();
@@ -33,9 +29,8 @@ TEST_CASE("kernels of a GPU have the times that they took, on the host's clock",
     CHECK(kernels.back().end <= waits[0].call_end + error);
 }
 
-TEST_CASE("copies, fills and launched graphs of a GPU have times, and what is captured has none",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "copies, fills and launched graphs of a GPU have times, and what is captured has none") {
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 1 << 20), y = zeros<int>(s, 1 << 20);
     auto host = pinned<int>(1 << 20);
@@ -67,8 +62,7 @@ TEST_CASE("copies, fills and launched graphs of a GPU have times, and what is ca
     CHECK(copies[1].end < fills[0].end);
 }
 
-TEST_CASE("a kernel on a stream that became idle has a start of its own", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a kernel on a stream that became idle has a start of its own") {
     const Stream s(gpu());
     TimelineObserver observer({});
     for (int i = 0; i < 3; ++i) {
@@ -81,8 +75,7 @@ TEST_CASE("a kernel on a stream that became idle has a start of its own", "[cuda
     }
 }
 
-TEST_CASE("nothing of a GPU is timed unless an observer wants times", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("nothing of a GPU is timed unless an observer wants times") {
     struct Counting final : Observer {
         std::atomic<int> runs{0};
         void on_op(const OpInfo&) noexcept override {}
@@ -97,8 +90,7 @@ TEST_CASE("nothing of a GPU is timed unless an observer wants times", "[cuda]") 
     CHECK(counting.runs == 0);
 }
 
-TEST_CASE("recordings begin and end, and streams come and go, while GPU streams work", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("recordings begin and end, and streams come and go, while GPU streams work") {
     const BusyStreams busy([](int thread, const Stream& s) {
         if (thread == 0) s.synchronize();
     });

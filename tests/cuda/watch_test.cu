@@ -13,9 +13,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 /// Runs until the host sets *flag.
 __global__ void spin_until(const volatile int* flag) {
     while (*flag == 0) {}
@@ -61,15 +58,13 @@ bool says(const PendingStream& stream, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("nothing is pending on a GPU's stream whose work has completed", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("nothing is pending on a GPU's stream whose work has completed") {
     Spinning work;
     fill(work.stream, work.x, 2);
     CHECK(eventually([&] { return !work.seen(); }));
 }
 
-TEST_CASE("a GPU's stream with one pending operation is at that", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a GPU's stream with one pending operation is at that") {
     Spinning work;
     work.spin();
     const std::optional<PendingStream> seen = work.seen();
@@ -80,9 +75,7 @@ TEST_CASE("a GPU's stream with one pending operation is at that", "[cuda]") {
     CHECK(says(*seen, "'solver' is at spin_until (watch_test.cu:"));
 }
 
-TEST_CASE("a GPU's stream that has got memory before its one pending operation is at that",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a GPU's stream that has got memory before its one pending operation is at that") {
     Spinning work;
     const Array<int> fresh = empty<int>(work.stream, 66'666);
     work.spin();
@@ -92,8 +85,7 @@ TEST_CASE("a GPU's stream that has got memory before its one pending operation i
     }));
 }
 
-TEST_CASE("a GPU's stream is between the first and the last of its pending operations", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a GPU's stream is between the first and the last of its pending operations") {
     Spinning work;
     work.spin();
     for (int i = 0; i < 3; ++i) fill(work.stream, work.x, i);
@@ -106,8 +98,7 @@ TEST_CASE("a GPU's stream is between the first and the last of its pending opera
     CHECK(says(*seen, " and fill (watch_test.cu:"));
 }
 
-TEST_CASE("what another stream has waited for is known to have completed", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("what another stream has waited for is known to have completed") {
     Spinning work;
     const Stream other(Device("cuda:0"));
     for (int i = 0; i < 3; ++i) fill(work.stream, work.x, i);
@@ -122,8 +113,7 @@ TEST_CASE("what another stream has waited for is known to have completed", "[cud
     CHECK(says(*seen, "'solver' is between spin_until"));
 }
 
-TEST_CASE("more operations of a GPU's stream than are remembered", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("more operations of a GPU's stream than are remembered") {
     Spinning work;
     work.spin();
     for (int i = 0; i < 100; ++i) fill(work.stream, work.x, i);
@@ -134,8 +124,7 @@ TEST_CASE("more operations of a GPU's stream than are remembered", "[cuda]") {
     CHECK(says(*seen, "between operations before fill"));
 }
 
-TEST_CASE("a thread that waits for a GPU is told of", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a thread that waits for a GPU is told of") {
     Spinning work;
     work.spin();
     const auto call = [&](auto&& wait, const std::string& name) {
@@ -169,9 +158,8 @@ TEST_CASE("a thread that waits for a GPU is told of", "[cuda]") {
     }
 }
 
-TEST_CASE("the only pending kernel of a GPU is the cause once it takes longer than the limit",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "the only pending kernel of a GPU is the cause once it takes longer than the limit") {
     Spinning work;
     const OrderLog reports;
     watch({.limit = std::chrono::milliseconds(100),
@@ -189,8 +177,7 @@ TEST_CASE("the only pending kernel of a GPU is the cause once it takes longer th
     }));
 }
 
-TEST_CASE("a CPU stream that waits for a GPU has no cause that is not known", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a CPU stream that waits for a GPU has no cause that is not known") {
     Spinning work;
     work.spin();
     fill(work.stream, work.x, 2);
@@ -206,8 +193,7 @@ TEST_CASE("a CPU stream that waits for a GPU has no cause that is not known", "[
 
 // Needs a process of its own. Other tests expose native handles, and the work of such streams is
 // unknown to heddle.
-TEST_CASE("a wait that nothing under way will end is a cause beside an idle GPU", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a wait that nothing under way will end is a cause beside an idle GPU") {
     check_test_case("a lost wait beside an idle GPU");
 }
 TEST_CASE("a lost wait beside an idle GPU", "[.]") {

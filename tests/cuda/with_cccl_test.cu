@@ -13,9 +13,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 Device gpu() { return Device("cuda:0"); }
 constexpr std::size_t n = 1000;
 constexpr std::size_t bytes = n * sizeof(int);
@@ -41,8 +38,7 @@ void add_to_all(cuda::stream_ref stream, int* data, int value) {
 
 }  // namespace
 
-TEST_CASE("a kernel launched on a stream's cuda::stream_ref runs in the stream's order", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a kernel launched on a stream's cuda::stream_ref runs in the stream's order") {
     const Stream s(gpu()), next(gpu());
     Array<int> x = full<int>(s, n, 1);
     add_to_all(s, x.data(), 2);
@@ -51,8 +47,7 @@ TEST_CASE("a kernel launched on a stream's cuda::stream_ref runs in the stream's
     CHECK(to_host(next, x) == Ints(n, 6));
 }
 
-TEST_CASE("a wait for a stream whose cuda::stream_ref is kept is never elided", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a wait for a stream whose cuda::stream_ref is kept is never elided") {
     const Stream a(gpu()), b(gpu());
     launch_host(b, [] {});
     const cuda::stream_ref kept = b;
@@ -64,13 +59,11 @@ TEST_CASE("a wait for a stream whose cuda::stream_ref is kept is never elided", 
 }
 
 #if CCCL_VERSION >= 3001000
-TEST_CASE("an event is waited for and synchronised through its cuda::event_ref", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("an event is waited for and synchronised through its cuda::event_ref") {
     const Drained drained;
     const Theirs theirs;
     const Stream s(gpu());
-    Array<int> x = full<int>(s, n, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, n, 1);
     Gate gate(s);
     fill(s, x, 5);
     const Event filled = s.record_event();
@@ -86,12 +79,10 @@ TEST_CASE("an event is waited for and synchronised through its cuda::event_ref",
     CHECK(to_host(s, x) == Ints(n, 7));
 }
 
-TEST_CASE("an event that others recorded is waited for", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("an event that others recorded is waited for") {
     const Theirs theirs;
     const Stream s(gpu());
-    Array<int> x = full<int>(s, n, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, n, 1);
     const cuda::stream_ref before(theirs.handle);
     add_to_all(before, x.data(), 2);
     const cuda::event theirs_done(before);
@@ -101,8 +92,7 @@ TEST_CASE("an event that others recorded is waited for", "[cuda]") {
 }
 #endif
 
-TEST_CASE("a resource's memory is used and freed in the order of two streams", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a resource's memory is used and freed in the order of two streams") {
     const Drained drained;
     MemoryResource memory(gpu());
     const Stream a(gpu()), b(gpu());
@@ -128,8 +118,7 @@ TEST_CASE("a resource's memory is used and freed in the order of two streams", "
     CHECK(to_host(b, x) == Ints(n, 4));
 }
 
-TEST_CASE("a resource serves streams that heddle does not know", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a resource serves streams that heddle does not know") {
     const Theirs theirs, others;
     MemoryResource memory(gpu());
     const cuda::stream_ref a(theirs.handle), b(others.handle);
@@ -151,8 +140,7 @@ TEST_CASE("a resource serves streams that heddle does not know", "[cuda]") {
     }
 }
 
-TEST_CASE("a resource's memory for all is ready when the call returns", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a resource's memory for all is ready when the call returns") {
     MemoryResource memory(gpu());
     void* const data = memory.allocate_sync(bytes);
     check_cuda(cudaMemset(data, 0x11, bytes), "cudaMemset");
@@ -164,7 +152,6 @@ TEST_CASE("a resource refuses streams of another GPU", "[cuda][multi]") {
     if (device_count(DeviceKind::cuda) < 2) HEDDLE_SKIP("there are fewer than two GPUs");
     MemoryResource memory(gpu());
     const Stream other(Device("cuda:1"));
-    const auto error = error_of([&] { (void)memory.allocate_async(bytes, 256, other); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
+    const Error error = thrown_by([&] { (void)memory.allocate_async(bytes, 256, other); });
+    CHECK(error.code() == ErrorCode::usage);
 }

@@ -13,9 +13,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 Device gpu() { return Device("cuda:0"); }
 
 __global__ void add(int* data, int value) { data[threadIdx.x] += value; }
@@ -35,9 +32,8 @@ struct GraphOwner {
 
 }  // namespace
 
-TEST_CASE("a wait in a capture that others begin in a loan is made, whatever was waited for before",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "a wait in a capture that others begin in a loan is made, whatever was waited for before") {
     const Stream s(gpu()), t(gpu());
     Array<int> x = zeros<int>(s, 32), y = zeros<int>(t, 32);
     t.wait_stream(s), s.wait_stream(t), t.wait_stream(s);
@@ -66,13 +62,11 @@ TEST_CASE("a wait in a capture that others begin in a loan is made, whatever was
     CHECK(to_host(t, y) == Ints(32, 0));
 }
 
-TEST_CASE("a wait in a capture that others begin elides none after it", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
-    const OrderLog seen;
+CUDA_TEST_CASE("a wait in a capture that others begin elides none after it") {
+    const Recorder seen;
     const Drained drained;
     const Stream s(gpu()), t(gpu());
-    Array<int> x = zeros<int>(s, 32);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 32);
     GraphOwner made;
     with_native(s, [&](cudaStream_t native) {
         check_cuda(cudaStreamBeginCapture(native, cudaStreamCaptureModeRelaxed), "begin");
@@ -88,13 +82,10 @@ TEST_CASE("a wait in a capture that others begin elides none after it", "[cuda]"
     seen.note(s, "s");
     t.wait_stream(s);
     seen.note(t, "t");
-    gate.open();
-    t.synchronize();
-    CHECK(seen.seen() == Strings{"s", "t"});
+    check_opened(seen, gate, t, {"s", "t"});
 }
 
-TEST_CASE("what a loan forks is captured with it, and what it leaves open is refused", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("what a loan forks is captured with it, and what it leaves open is refused") {
     const Stream s(gpu());
     const Event point(gpu());
     cudaStream_t side = nullptr;
@@ -125,19 +116,15 @@ TEST_CASE("what a loan forks is captured with it, and what it leaves open is ref
     graph.launch(s);
     CHECK(to_host(s, x) == Ints(32, 1));
     CHECK(to_host(s, y) == Ints(32, 4));
-    const auto error = error_of([&] { (void)forked(false); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
+    CHECK(thrown_by([&] { (void)forked(false); }).code() == ErrorCode::usage);
     launch(s, twice, grid(1, 32), y);  // the stream is in no capture any more
     CHECK(to_host(s, y) == Ints(32, 8));
     cudaEventDestroy(fork), cudaEventDestroy(join), cudaStreamDestroy(side);
 }
 
-TEST_CASE("native work in captures stands between heddle's own, loans nested or not", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("native work in captures stands between heddle's own, loans nested or not") {
     const Stream s(gpu()), t(gpu());
-    Array<int> x = full<int>(s, 32, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, 32, 1);
     Graph graph = capture(s, [&] {
         with_native(
             s,
@@ -159,11 +146,9 @@ TEST_CASE("native work in captures stands between heddle's own, loans nested or 
     CHECK(waits_of([&] { t.wait_stream(s); }) == elided);
 }
 
-TEST_CASE("two threads lend one captured stream", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("two threads lend one captured stream") {
     const Stream s(gpu());
-    Array<int> x = zeros<int>(s, 32);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 32);
     Graph graph;
     {
         ScopedCapture scope{s, {.mode = CaptureMode::relaxed}};
@@ -187,19 +172,16 @@ TEST_CASE("two threads lend one captured stream", "[cuda]") {
     CHECK(to_host(s, x) == Ints(32, (2 + 1) * 2));
 }
 
-TEST_CASE("an error of a loan is thrown with its place, an older one is left alone", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("an error of a loan is thrown with its place, an older one is left alone") {
     const Stream s(gpu());
-    Array<int> x = zeros<int>(s, 32);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 32);
     add<<<1, 5000>>>(x.data(), 1);
     const cudaError_t refused = cudaGetLastError();  // the driver determines which error this is
     REQUIRE(refused != cudaSuccess);
-    const auto error = error_of([&] {
+    const Error error = thrown_by([&] {
         with_native(s, [&](cudaStream_t native) { add<<<1, 5000, 0, native>>>(x.data(), 1); });
     });
-    REQUIRE(error);
-    CHECK(error->native_code() == refused);
+    CHECK(error.native_code() == refused);
     CHECK(cudaPeekAtLastError() == cudaSuccess);
     CHECK(error_of([&] {
               with_native(s, [](cudaStream_t) { return cudaErrorNotReady; });
@@ -214,8 +196,7 @@ TEST_CASE("an error of a loan is thrown with its place, an older one is left alo
     CHECK(to_host(s, x) == Ints(32, 1));
 }
 
-TEST_CASE("no handle is lent in host functions, for CPU streams, and of failed streams", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("no handle is lent in host functions, for CPU streams, and of failed streams") {
     const Stream s(gpu()), cpu(cpu_device());
     std::optional<Error> in_function;
     launch_host(cpu, [&] { in_function = error_of([&] { with_native(s, [](cudaStream_t) {}); }); });
@@ -232,9 +213,8 @@ TEST_CASE("no handle is lent in host functions, for CPU streams, and of failed s
     CHECK(s.clear_error() != nullptr);
 }
 
-TEST_CASE("a lent handle that is wrapped is kept by somebody: the same stream, no elision any more",
-          "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE(
+    "a lent handle that is wrapped is kept by somebody: the same stream, no elision any more") {
     const Stream s(gpu()), t(gpu());
     std::optional<Stream> wrapped;
     with_native(s, [&](cudaStream_t native) { wrapped.emplace(wrap_stream(native)); });
@@ -243,8 +223,7 @@ TEST_CASE("a lent handle that is wrapped is kept by somebody: the same stream, n
     CHECK(waits_of([&] { t.wait_stream(s); }) == inserted);
 }
 
-TEST_CASE("the checker knows the memory of a loan that was captured", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("the checker knows the memory of a loan that was captured") {
     const Stream s(gpu()), t(gpu());
     Checked checked;
     Array<int> x = zeros<int>(s, 32);
@@ -266,8 +245,7 @@ TEST_CASE("the checker knows the memory of a loan that was captured", "[cuda]") 
     synchronize_device(gpu());
 }
 
-TEST_CASE("other threads wait for the earlier work of a stream whose capture lends", "[cuda]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("other threads wait for the earlier work of a stream whose capture lends") {
     const Stream s(gpu()), t(gpu());
     Array<int> x = full<int>(s, 32, 1), seen = zeros<int>(t, 32);
     t.synchronize();

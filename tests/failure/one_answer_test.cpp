@@ -6,7 +6,6 @@
 #include "support.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

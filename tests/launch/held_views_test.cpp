@@ -91,8 +91,7 @@ TEST_CASE("views() of another meaning is the program's own affair") {
 
 TEST_CASE("an array that a kernel holds is freed after it") {
     const Stream s(test_device()), other(test_device());
-    Array<int> sum = zeros<int>(other, 1000);
-    other.synchronize();
+    Array<int> sum = ready_zeros<int>(other, 1000);
     Gate gate(s);
     Array<int> x = full<int>(other, 1000, 5);
     s.wait_stream(other);

@@ -167,11 +167,10 @@ TEST_CASE("a prepared launch that was moved from says so, and where it is launch
     auto kept = std::move(add);
     kept.launch(s);
     const auto refused = [](const std::string& call, const auto& function) {
-        const auto error = error_of(function);
-        REQUIRE(error);
-        CHECK(error->call() == call);
-        CHECK_THAT(error->what(), contains("this PreparedLaunch was moved from") &&
-                                      contains("prepared_launch_test.cpp"));
+        const Error error = thrown_by(function);
+        CHECK(error.call() == call);
+        CHECK_THAT(error.what(), contains("this PreparedLaunch was moved from") &&
+                                     contains("prepared_launch_test.cpp"));
     };
     refused("launch", [&] { add.launch(s); });  // NOLINT(bugprone-use-after-move)
     refused("launch", [&] { add.launch(); });   // NOLINT(bugprone-use-after-move)

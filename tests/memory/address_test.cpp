@@ -213,18 +213,16 @@ TEST_CASE("an address within an array is not taken for memory behind the array")
     const Stream s(test_device());
     Array<int> x = full<int>(s, n, 1), y = zeros<int>(s, n + 1);
     const OpCounter counted;
-    const auto error = error_of([&] { copy(s, y, View<const int>(x.data(), n + 1)); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
+    const Error error = thrown_by([&] { copy(s, y, View<const int>(x.data(), n + 1)); });
+    CHECK(error.code() == ErrorCode::usage);
     CHECK(mentions(error, "4004 bytes from byte 0 on exceed the array, which has 4000"));
     CHECK_THROWS_AS(fill(s, View<int>(x.data() + n - 1, 2), 0), UsageError);
     CHECK_THROWS_AS(
         copy_2d(s, View2D(y.view(), 2, 10, 991), View2D(View(x.data(), 2 * n), 2, 10, n)),
         UsageError);
     const unsigned line = __LINE__ + 1;
-    const auto node = error_of([&] { (void)copy_node(y, View<const int>(x.data(), n + 1)); });
-    REQUIRE(node);
-    CHECK(node->where().line == line);
+    const Error node = thrown_by([&] { (void)copy_node(y, View<const int>(x.data(), n + 1)); });
+    CHECK(node.where().line == line);
     CHECK(counted.stats().copies == 0);
     CHECK(to_host(s, x) == Ints(n, 1));
 }
@@ -301,20 +299,16 @@ TEST_CASE("an address that two arrays share is found as long as one of them is t
 
 TEST_CASE("threads make, find and free arrays at once") {
     std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&wrong] {
-            const Stream s(test_device());
-            std::vector<Array<int>> mine;
-            for (int i = 0; i < 2000; ++i) {
-                mine.push_back(empty<int>(s, 16 + static_cast<std::size_t>(i) % 100));
-                const Array<int>& x = mine[static_cast<std::size_t>(i) * 7 % mine.size()];
-                if (i % 3 == 0)
-                    wrong += detail::find_block(x.data() + 5) != detail::Access::block(x);
-                if (mine.size() > 20) mine.erase(mine.begin(), mine.begin() + 10);
-            }
-        });
-    for (std::thread& t : threads) t.join();
+    on_threads(4, [&wrong] {
+        const Stream s(test_device());
+        std::vector<Array<int>> mine;
+        for (int i = 0; i < 2000; ++i) {
+            mine.push_back(empty<int>(s, 16 + static_cast<std::size_t>(i) % 100));
+            const Array<int>& x = mine[static_cast<std::size_t>(i) * 7 % mine.size()];
+            if (i % 3 == 0) wrong += detail::find_block(x.data() + 5) != detail::Access::block(x);
+            if (mine.size() > 20) mine.erase(mine.begin(), mine.begin() + 10);
+        }
+    });
     CHECK(wrong == 0);
 }
 

@@ -5,7 +5,6 @@
 
 #include <heddle/by_data.hpp>
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <thread>

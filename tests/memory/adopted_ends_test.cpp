@@ -7,8 +7,6 @@
 #include <atomic>
 #include <memory>
 #include <optional>
-#include <thread>
-#include <vector>
 
 using namespace heddle_test;
 
@@ -86,21 +84,18 @@ TEST_CASE("an end may not wait for ends, and may use heddle") {
 
 TEST_CASE("many threads adopt and give up") {
     std::atomic<int> ended{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&] {
-            const Stream s(cpu_device());
-            for (int i = 0; i < 50; ++i) {
-                auto* const data = new int[64]();
-                Array<int> x = adopt(cpu_device(), data, 64, [&](int* p) {
-                    delete[] p;
-                    ++ended;
-                });
-                launch(s, Add{}, dim(64), x, 1);
-            }
-            finish_adopted();
-        });
-    for (std::thread& one : threads) one.join();
+    on_threads(4, [&] {
+        const Stream s(cpu_device());
+        for (int i = 0; i < 50; ++i) {
+            auto* const data = new int[64]();
+            Array<int> x = adopt(cpu_device(), data, 64, [&](int* p) {
+                delete[] p;
+                ++ended;
+            });
+            launch(s, Add{}, dim(64), x, 1);
+        }
+        finish_adopted();
+    });
     finish_adopted();
     CHECK(ended == 200);
 }

@@ -83,9 +83,8 @@ TEST_CASE("an array that holds nothing is refused wherever it is used, by call a
     Array<int> none, x = zeros<int>(10), moved = std::move(x);
     std::vector<int> host(10);
     const auto refused = [](const std::string& name, const auto& call) {
-        const auto error = error_of(call);
-        REQUIRE(error);
-        CHECK(error->call() == name);
+        const Error error = thrown_by(call);
+        CHECK(error.call() == name);
         CHECK(mentions(error, "this array has no memory"));
         CHECK(mentions(error, "array_test.cpp"));
     };
@@ -224,17 +223,15 @@ TEST_CASE("too much memory is OutOfMemory, and everything still works") {
     const Stream s(test_device());
     const std::size_t much = std::numeric_limits<std::size_t>::max() / 64;
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { (void)empty<double>(s, much); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::out_of_memory);
-    CHECK(error->where().line == line);
-    CHECK(error->device() == test_device());
+    const Error error = thrown_by([&] { (void)empty<double>(s, much); });
+    CHECK(error.code() == ErrorCode::out_of_memory);
+    CHECK(error.where().line == line);
+    CHECK(error.device() == test_device());
     CHECK_THROWS_AS(pageable<double>(much), OutOfMemory);
     CHECK_THROWS_AS(pinned<double>(much), OutOfMemory);
-    const auto of_zeros = error_of([&] { (void)zeros<double>(s, much); });
-    REQUIRE(of_zeros);
-    CHECK(of_zeros->code() == ErrorCode::out_of_memory);
-    if (!test_device().is_cuda()) CHECK(of_zeros->call() == "zeros");  // on GPUs: the native call
+    const Error of_zeros = thrown_by([&] { (void)zeros<double>(s, much); });
+    CHECK(of_zeros.code() == ErrorCode::out_of_memory);
+    if (!test_device().is_cuda()) CHECK(of_zeros.call() == "zeros");  // on GPUs: the native call
     CHECK_FALSE(s.is_poisoned());
     CHECK(to_host(s, full<int>(s, 100, 7)) == std::vector<int>(100, 7));
 }
@@ -273,11 +270,10 @@ TEST_CASE("a part that is not in the view is a usage error which says how large 
     CHECK_THROWS_AS(all.subview(11, 0), UsageError);
     CHECK_THROWS_AS(all.subview(1, std::numeric_limits<std::size_t>::max()), UsageError);
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { all.first(123); });
-    REQUIRE(error);
-    CHECK(error->where().line == line);
-    CHECK_THAT(error->what(), contains("123"));
-    CHECK_THAT(error->what(), contains("10"));
+    const Error error = thrown_by([&] { all.first(123); });
+    CHECK(error.where().line == line);
+    CHECK_THAT(error.what(), contains("123"));
+    CHECK_THAT(error.what(), contains("10"));
 }
 
 TEST_CASE("views of host ranges see the range") {
@@ -297,8 +293,7 @@ TEST_CASE("reading a view that outlived its array says so, and where") {
         Array<int> x = zeros<int>(s, 100);
         view = x.view();
     }
-    const auto error = error_of([&] { (void)to_host(view); });
-    REQUIRE(error);
-    CHECK(error->call() == "to_host");
-    CHECK(std::string(error->where().file).find("array_test") != std::string::npos);
+    const Error error = thrown_by([&] { (void)to_host(view); });
+    CHECK(error.call() == "to_host");
+    CHECK(std::string(error.where().file).find("array_test") != std::string::npos);
 }

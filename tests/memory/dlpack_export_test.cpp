@@ -167,9 +167,7 @@ TEST_CASE("a consumer's stream is ordered after the work on the memory") {
     const DlpackPtr managed = to_dlpack(consumer, x);
     seen.note(consumer, "consumer");
     CHECK(seen.seen().empty());
-    gate.open();
-    consumer.synchronize();
-    CHECK(seen.seen() == Strings{"work", "consumer"});
+    check_opened(seen, gate, consumer, {"work", "consumer"});
 }
 
 TEST_CASE("memory whose tensor ends is freed after the consumer's pending work") {

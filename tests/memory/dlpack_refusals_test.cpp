@@ -2,7 +2,6 @@
 #include "memory/foreign_tensor.hpp"
 #include "support.hpp"
 
-#include <functional>
 #include <string>
 
 using namespace heddle_test;
@@ -19,63 +18,44 @@ bool is_refused(Foreign& foreign, const std::string& text) {
            foreign.ended() == before + 1;
 }
 
-}  // namespace
+struct Change {
+    const char *name, *text;
+    void (*apply)(Foreign&);
+};
 
-TEST_CASE("a tensor with strides that an array cannot have is refused") {
-    Foreign foreign;
-    SECTION("not contiguous") {
-        foreign.strides = {10, 1};
-        CHECK(is_refused(foreign, "is not contiguous"));
-    }
-    SECTION("transposed") {
-        foreign.strides = {1, 3};
-        CHECK(is_refused(foreign, "is not contiguous"));
-    }
-    SECTION("backwards") {
-        foreign.strides = {-4, 1};
-        CHECK(is_refused(foreign, "is not contiguous"));
-    }
-    SECTION("a negative size") {
-        foreign.shape = {-3, -4};
-        CHECK(is_refused(foreign, "a dimension of the tensor has -3 elements"));
-    }
-    SECTION("too many elements") {
-        foreign.shape = {std::int64_t{1} << 40, std::int64_t{1} << 40};
-        foreign.strides.clear();
-        CHECK(is_refused(foreign, "more elements than can be addressed"));
+/// Checks that each change makes a tensor that is refused with its text.
+void check_refused(std::initializer_list<Change> changes) {
+    for (const Change& one : changes) {
+        INFO(one.name);
+        Foreign foreign;
+        one.apply(foreign);
+        CHECK(is_refused(foreign, one.text));
     }
 }
 
+}  // namespace
+
+TEST_CASE("a tensor with strides that an array cannot have is refused") {
+    check_refused({{"not contiguous", "is not contiguous", [](Foreign& f) { f.strides = {10, 1}; }},
+                   {"transposed", "is not contiguous", [](Foreign& f) { f.strides = {1, 3}; }},
+                   {"backwards", "is not contiguous", [](Foreign& f) { f.strides = {-4, 1}; }},
+                   {"a negative size", "a dimension of the tensor has -3 elements",
+                    [](Foreign& f) { f.shape = {-3, -4}; }},
+                   {"too many elements", "more elements than can be addressed", [](Foreign& f) {
+                        f.shape = {std::int64_t{1} << 40, std::int64_t{1} << 40};
+                        f.strides.clear();
+                    }}});
+}
+
 TEST_CASE("a tensor of other elements, of another place or a read-only one is refused") {
-    Foreign foreign;
-    SECTION("read-only") {
-        foreign.flags = 1;
-        CHECK(is_refused(foreign, "read-only"));
-    }
-    SECTION("another type") {
-        foreign.code = 2;
-        CHECK(is_refused(foreign, "type code 2, 32 bits"));
-    }
-    SECTION("another size") {
-        foreign.bits = 64;
-        CHECK(is_refused(foreign, "64 bits"));
-    }
-    SECTION("lanes") {
-        foreign.lanes = 4;
-        CHECK(is_refused(foreign, "4 lanes"));
-    }
-    SECTION("managed memory") {
-        foreign.device_type = 13;
-        CHECK(is_refused(foreign, "managed memory"));
-    }
-    SECTION("another kind of device") {
-        foreign.device_type = 10;
-        CHECK(is_refused(foreign, "type 10"));
-    }
-    SECTION("not aligned") {
-        foreign.byte_offset = 2;
-        CHECK(is_refused(foreign, "not a multiple of 4 bytes"));
-    }
+    check_refused(
+        {{"read-only", "read-only", [](Foreign& f) { f.flags = 1; }},
+         {"another type", "type code 2, 32 bits", [](Foreign& f) { f.code = 2; }},
+         {"another size", "64 bits", [](Foreign& f) { f.bits = 64; }},
+         {"lanes", "4 lanes", [](Foreign& f) { f.lanes = 4; }},
+         {"managed memory", "managed memory", [](Foreign& f) { f.device_type = 13; }},
+         {"another kind of device", "type 10", [](Foreign& f) { f.device_type = 10; }},
+         {"not aligned", "not a multiple of 4 bytes", [](Foreign& f) { f.byte_offset = 2; }}});
 }
 
 TEST_CASE("of an unknown version only the deleter is called") {

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <thread>
-#include <utility>
 #include <vector>
 
 using namespace heddle_test;
@@ -16,16 +15,13 @@ constexpr std::size_t n = Foreign::elements;
 TEST_CASE("threads that take and give up one tensor end each of them once") {
     Foreign foreign;
     const int times = static_cast<int>(repetitions(300, 30));
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 3; ++i)
-        threads.emplace_back([&] {
-            const Stream s(cpu_device());
-            for (int j = 0; j < times; ++j) {
-                Array<int> x = from_dlpack<int>(s, foreign.tensor());
-                const DlpackPtr out = to_dlpack(s, x);
-            }
-        });
-    for (std::thread& thread : threads) thread.join();
+    on_threads(3, [&] {
+        const Stream s(cpu_device());
+        for (int j = 0; j < times; ++j) {
+            Array<int> x = from_dlpack<int>(s, foreign.tensor());
+            const DlpackPtr out = to_dlpack(s, x);
+        }
+    });
     finish_adopted();
     CHECK(foreign.ended() == 3 * times);
 }
@@ -58,19 +54,16 @@ TEST_CASE("threads take and give up neighbouring tensors, whole and as rows") {
     Foreign foreign;
     const int times = static_cast<int>(repetitions(200, 20));
     std::atomic<int> taken{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&, t] {
-            const Stream s(cpu_device());
-            for (int i = 0; i < times; ++i) {
-                auto* const tensor = foreign.tensor();
-                tensor->tensor.byte_offset = static_cast<std::uint64_t>(t % 2) * 12 * sizeof(int);
-                ++taken;
-                if (t < 2) from_dlpack<int>(s, tensor).reset();
-                else (void)rows_from_dlpack<int>(s, tensor);
-            }
-        });
-    for (std::thread& thread : threads) thread.join();
+    on_threads(4, [&](int t) {
+        const Stream s(cpu_device());
+        for (int i = 0; i < times; ++i) {
+            auto* const tensor = foreign.tensor();
+            tensor->tensor.byte_offset = static_cast<std::uint64_t>(t % 2) * 12 * sizeof(int);
+            ++taken;
+            if (t < 2) from_dlpack<int>(s, tensor).reset();
+            else (void)rows_from_dlpack<int>(s, tensor);
+        }
+    });
     finish_adopted();
     CHECK(foreign.ended() == taken);
 }

@@ -44,7 +44,7 @@ ChildResult child_with(const std::string& test, const ArrayHandle& handle) {
     return run_test_case(test, {"HEDDLE_TEST_HANDLE=" + as_text(handle)});
 }
 
-ArrayHandle handle_of_parent() { return from_text<ArrayHandle>("HEDDLE_TEST_HANDLE"); }
+ArrayHandle given() { return from_text<ArrayHandle>("HEDDLE_TEST_HANDLE"); }
 
 }  // namespace
 
@@ -64,7 +64,7 @@ TEST_CASE("a shareable array is an array like all others in its own process") {
     CHECK(shareable<double>(3).device() == test_device());
 }
 
-TEST_CASE("a shareable array may be freed while streams still use it") {
+TEST_CASE("a shareable array may be given up while streams still use it") {
     const Drained drained;
     const Stream s(test_device());
     Array<int> y = empty<int>(s, 1000);
@@ -97,7 +97,7 @@ TEST_CASE("another process reads and writes a shared array") {
 TEST_CASE("child: adds to a shared array", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
-    Array<int> x = import_array<int>(handle_of_parent());
+    Array<int> x = import_array<int>(given());
     CHECK(x.device() == test_device());
     REQUIRE(to_host(s, x) == Ints(10'000, 5));
     launch(s, Add{}, dim(10'000), x, 3);
@@ -122,11 +122,10 @@ TEST_CASE("child: fills a shared part", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
     {
-        Array<int> x = import_array<int>(handle_of_parent());
+        Array<int> x = import_array<int>(given());
         CHECK(x.size() == 20);
         fill(s, x, 2);
-        Array<int> twice =
-            import_array<int>(handle_of_parent());  // imports the same memory a second time
+        Array<int> twice = import_array<int>(given());  // imports the same memory a second time
         CHECK(to_host(s, twice) == Ints(20, 2));
     }  // destroyed although the stream may still fill the array
     s.synchronize();
@@ -146,21 +145,21 @@ TEST_CASE("child: orders two imports by data", "[.child]") {
     here.stream.synchronize();
     const Array<int> other = shareable<int>(test_device(), 20);
     const Drained drained;
-    const OrderLog seen;
+    const Recorder seen;
     Gate gate;
     DataOrder order(test_device(), {.streams = 3, .spread = DataSpread::always});
     Array<int> part = import_array<int>(from_text<ArrayHandle>("HEDDLE_TEST_PART"));
     {
-        Array<int> whole = import_array<int>(handle_of_parent());
+        Array<int> whole = import_array<int>(given());
         order.task({writes(whole)}, [&](StreamRef s) { gate.hold(s); });
         launch(order, Set{}, dim(100), whole, 7);
     }  // work on `whole` is still pending
     order.task({writes(y)}, [](StreamRef) {});
     launch(order, CopyKernel{}, dim(20), part, y);
-    launch_host(order, [seen] { seen.add("again"); }, reads(import_array<int>(handle_of_parent())));
+    launch_host(order, [seen] { seen.add("again"); }, reads(import_array<int>(given())));
     launch_host(order, [seen] { seen.add("other"); }, reads(other));
     CHECK(eventually([&] { return seen.has("other"); }));
-    finish_work(test_device());
+    settle(test_device());
     CHECK(seen.seen() == Strings{"other"});
     gate.open();
     CHECK(to_host(order, y) == Ints(20, 7));
@@ -205,9 +204,8 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     CHECK(mentions(error_of([&] { (void)import_event(other_kind); }),
                    "was not returned by export_event()"));
     if (test_device().is_cpu()) {
-        const auto too_large = error_of([] { (void)shareable<float>(std::size_t{1} << 48); });
-        REQUIRE(too_large);
-        CHECK(too_large->code() == ErrorCode::out_of_memory);
+        const Error too_large = thrown_by([] { (void)shareable<float>(std::size_t{1} << 48); });
+        CHECK(too_large.code() == ErrorCode::out_of_memory);
         CHECK(mentions(too_large, "bytes of shared memory cannot be allocated ("));
     }
     const Event shared(test_device(), {.interprocess = true});
@@ -221,9 +219,8 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
     handle.element_bytes = 4;
     std::strcpy(handle.bus_id.data(), "ffff:00:1f.7");
     handle.check = detail::check_of(handle);
-    const auto error = error_of([&] { (void)import_array<int>(handle); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::no_device);
+    const Error error = thrown_by([&] { (void)import_array<int>(handle); });
+    CHECK(error.code() == ErrorCode::no_device);
     CHECK(mentions(error, "ffff:00:1f.7"));
     EventHandle event;
     CHECK(mentions(error_of([&] { (void)import_event(event); }), "was not returned by"));
@@ -235,7 +232,8 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
 
 TEST_CASE("memory of a shareable array that is gone serves the next one, and nothing waits for a "
           "busy GPU") {
-    if (test_device().is_cpu()) HEDDLE_SKIP("shareable memory of CPU devices is returned at once");
+    if (test_device().is_cpu())
+        HEDDLE_SKIP("shareable memory of CPU devices is given back at once");
     const Drained drained;
     const Stream s(test_device()), held(test_device());
     Gate gate(held);
@@ -259,7 +257,7 @@ TEST_CASE("memory of a shareable array that is gone serves the next one, and not
     trim_pool(test_device());
 }
 
-TEST_CASE("an array of a process that has freed it is refused") {
+TEST_CASE("an array of a process that has given it up is refused") {
     std::optional<Array<int>> x(shareable<int>(test_device(), 10));
     const ArrayHandle handle = export_array(*x);
     x.reset();
@@ -275,9 +273,8 @@ TEST_CASE("an array of a process that has freed it is refused") {
 
 TEST_CASE("child: imports what is gone", "[.child]") {
     end_if_it_hangs();
-    const auto error = error_of([] { (void)import_array<int>(handle_of_parent()); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::unsupported);
+    const Error error = thrown_by([] { (void)import_array<int>(given()); });
+    CHECK(error.code() == ErrorCode::unsupported);
     CHECK(mentions(error, "has released it"));
 }
 
@@ -312,12 +309,12 @@ TEST_CASE("work of one process waits for an event that another one records") {
 TEST_CASE("child: waits for a shared event", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
-    Array<int> x = import_array<int>(handle_of_parent());
+    Array<int> x = import_array<int>(given());
     const Event filled = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     CHECK(filled.device() == test_device());
     s.wait_event(filled);
     launch(s, Add{}, dim(10'000), x, 3);
-    finish_work(test_device());
+    settle(test_device());
     CHECK_FALSE(s.is_complete());
     CHECK_FALSE(filled.is_complete());
     std::ofstream(std::getenv("HEDDLE_TEST_FILE")) << "looked";
@@ -357,7 +354,7 @@ TEST_CASE("a process waits for what another one has recorded on its event") {
 TEST_CASE("child: records a shared event", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
-    Array<int> x = import_array<int>(handle_of_parent());
+    Array<int> x = import_array<int>(given());
     Event added = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     launch(s, Add{}, dim(10'000), x, 3);
     added.record(s);
@@ -397,9 +394,8 @@ TEST_CASE("child: sees a failure", "[.child]") {
     const Stream s(test_device());
     const Event event = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     s.wait_event(event);
-    const auto error = error_of([&] { s.synchronize(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::work_failed);
+    const Error error = thrown_by([&] { s.synchronize(); });
+    CHECK(error.code() == ErrorCode::work_failed);
     CHECK(mentions(error, "in the process that recorded it"));
     CHECK_THROWS_AS(event.synchronize(), Error);
 }
@@ -438,8 +434,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
     const Drained drained;
     const Stream s(test_device()), other(test_device());
     Event event(test_device(), {.interprocess = true});
-    Array<int> x = zeros<int>(s, 100);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 100);
     SECTION("recorded and waited for by nodes") {
         Graph waits = wait_node(event).build();
         waits.launch(s);  // no wait, because the event was never recorded
@@ -451,7 +446,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
         records.launch(s);
         CHECK_FALSE(event.is_complete());
         waits.launch(other);
-        finish_work(test_device());
+        settle(test_device());
         CHECK_FALSE(other.is_complete());
         gate.open();
         CHECK(to_host(other, x) == Ints(100, 1));
@@ -469,7 +464,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
         Gate gate(s);
         records.launch(s);
         waits.launch(other);
-        finish_work(test_device());
+        settle(test_device());
         CHECK_FALSE(other.is_complete());
         gate.open();
         event.synchronize();
@@ -501,7 +496,7 @@ TEST_CASE("a wait for a shared event means the record that was newest when it wa
     second.wait_event(event);
     gate_a.open();
     first.synchronize();
-    finish_work(test_device());
+    settle(test_device());
     CHECK_FALSE(second.is_complete());
     CHECK_FALSE(event.is_complete());
     gate_b.open();
@@ -564,7 +559,7 @@ TEST_CASE("child: waits for a record and a newer one", "[.child]") {
     CHECK(eventually([&] { return access(file, F_OK) != 0; }));
     second.wait_event(event);
     second.synchronize();
-    finish_work(test_device());
+    settle(test_device());
     CHECK_FALSE(first.is_complete());
     std::ofstream(file) << "looked";
     first.synchronize();
@@ -598,7 +593,7 @@ TEST_CASE("a shared event can be recorded again and again while its records are 
     const int records = test_device().is_cuda() ? 200 : 5000;
     for (int i = 0; i < records; ++i) event.record(s);
     waiter.wait_event(event);
-    finish_work(test_device());
+    settle(test_device());
     CHECK_FALSE(waiter.is_complete());
     gate.open();
     waiter.synchronize();
@@ -607,7 +602,7 @@ TEST_CASE("a shared event can be recorded again and again while its records are 
 
 TEST_CASE("a shared event can be recorded on one stream again and again by graphs and batches") {
     if (test_device().is_cuda()) HEDDLE_SKIP("CUDA has no limit of pending records");
-    const OrderLog seen;
+    const Recorder seen;
     const Drained drained;
     const Stream s(test_device()), waiter(test_device());
     Event event(test_device(), {.interprocess = true});
@@ -629,7 +624,7 @@ TEST_CASE("a shared event can be recorded on one stream again and again by graph
     }
     waiter.wait_event(event);
     seen.note(waiter, "waited");
-    finish_work(test_device());
+    settle(test_device());
     CHECK(seen.seen().empty());
     CHECK_FALSE(event.is_complete());
     gate.open();
@@ -675,7 +670,7 @@ TEST_CASE("a graph whose launch fails leaves a shared event as it was") {
     CHECK(unsupported == 1100);
     const Stream waiter(test_device());
     waiter.wait_event(event);
-    finish_work(test_device());
+    settle(test_device());
     CHECK_FALSE(waiter.is_complete());
     gate.open();
     waiter.synchronize();
@@ -852,9 +847,8 @@ TEST_CASE("a handle that names something else than memory of heddle's is refused
 }
 TEST_CASE("child: imports what is not heddle's", "[.child]") {
     end_if_it_hangs();
-    const auto error = error_of([] { (void)import_array<int>(handle_of_parent()); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::unsupported);
+    const Error error = thrown_by([] { (void)import_array<int>(given()); });
+    CHECK(error.code() == ErrorCode::unsupported);
     CHECK(mentions(error, "is not shared memory of heddle"));
 }
 

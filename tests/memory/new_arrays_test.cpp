@@ -22,9 +22,7 @@ TEST_CASE("an array of a size is allocated on the current stream, a stream, or a
     CHECK(Array<int>(0).empty());
     static_assert(!std::is_convertible_v<int, Array<int>>);
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([] { const Array<double> all(~std::size_t{0}); });
-    REQUIRE(error);
-    CHECK(error->where().line == line);
+    CHECK(thrown_by([] { const Array<double> all(~std::size_t{0}); }).where().line == line);
 }
 
 TEST_CASE("arrays are made on the current stream of a device that is named") {
@@ -86,10 +84,9 @@ TEST_CASE("a clone has the elements, the device and the kind of memory, and memo
     CHECK(to_host(of_pageable) == Ints{4, 5});
     CHECK(clone(Array<int>(0)).empty());
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([] { (void)clone(Array<int>()); });
-    REQUIRE(error);
-    CHECK(error->where().line == line);
-    CHECK(error->call() == "clone");
+    const Error error = thrown_by([] { (void)clone(Array<int>()); });
+    CHECK(error.where().line == line);
+    CHECK(error.call() == "clone");
 }
 
 TEST_CASE("a clone comes after the work that fills its source") {

@@ -151,9 +151,8 @@ TEST_CASE("raw memory of a batch is its own, as if it were made at once") {
 TEST_CASE("raw memory has an alignment of a power of two up to 256 bytes") {
     const Stream s(test_device());
     for (const std::size_t wrong : std::vector<std::size_t>{0, 3, 512}) {
-        const auto error = error_of([&] { (void)allocate_raw(s, bytes, wrong, Where()); });
-        REQUIRE(error);
-        CHECK(error->code() == ErrorCode::usage);
+        const Error error = thrown_by([&] { (void)allocate_raw(s, bytes, wrong, Where()); });
+        CHECK(error.code() == ErrorCode::usage);
     }
 }
 

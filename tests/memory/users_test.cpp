@@ -164,8 +164,7 @@ TEST_CASE("to_host of an array that a capturing stream used before joins nothing
 TEST_CASE("to_host waits for a capturing stream's work from before its capture") {
     const Drained drained;
     const Stream capturing(test_device()), reader(test_device());
-    Array<int> x = zeros<int>(capturing, 10);
-    capturing.synchronize();
+    Array<int> x = ready_zeros<int>(capturing, 10);
     Gate gate(capturing);
     launch(capturing, Add{}, dim(10), x, 3);
     const ScopedCapture scope(capturing);
@@ -208,8 +207,7 @@ TEST_CASE("an array that forty streams use is freed when the last of them is don
     const std::size_t before = memory_stats(test_device()).in_use;
     std::vector<Stream> streams;
     {
-        const Array<int> x = zeros<int>(first, 1000);
-        first.synchronize();
+        const Array<int> x = ready_zeros<int>(first, 1000);
         for (int i = 0; i < 40; ++i) {
             streams.emplace_back(test_device());
             if (i == 37) gate.hold(streams.back());
@@ -228,8 +226,7 @@ TEST_CASE("an array that forty streams use is freed when the last of them is don
 TEST_CASE("an array that ever new streams use keeps few of them in mind") {
     const Drained drained;
     const Stream first(test_device());
-    Array<int> x = zeros<int>(first, 1);
-    first.synchronize();
+    Array<int> x = ready_zeros<int>(first, 1);
     for (int i = 0; i < 3000; ++i) {
         const Stream passing(test_device());
         launch(passing, Add{}, dim(1), x, 1);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <numeric>
 #include <ranges>
 #include <span>
@@ -56,10 +55,9 @@ TEST_CASE("a view of bytes that are no whole elements, or not aligned for them, 
     Array<char> x = zeros<char>(s, 64);
     const View<char> all = x;
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { (void)all.first(10).reinterpret<int>(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
-    CHECK(error->where().line == line);
+    const Error error = thrown_by([&] { (void)all.first(10).reinterpret<int>(); });
+    CHECK(error.code() == ErrorCode::usage);
+    CHECK(error.where().line == line);
     CHECK(mentions(error, "10 bytes, which is not a multiple of the 4 bytes of an element"));
     CHECK(mentions(
         error_of([&] { (void)all.subview(2, 8).reinterpret<const int>(); }),
@@ -136,12 +134,11 @@ TEST_CASE("a view of memory that is known to be a GPU's is refused where the hos
     block.device = detail::Access::device(DeviceKind::cuda, 3);
     const View<int> x = detail::Access::view(values.data(), values.size(), &block);
     const unsigned line = __LINE__ + 2;
-    const auto error = error_of([&] {
+    const Error error = thrown_by([&] {
         for (const int i : x) FAIL("read " << i);
     });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
-    CHECK(error->where().line == line);
+    CHECK(error.code() == ErrorCode::usage);
+    CHECK(error.where().line == line);
     CHECK(mentions(error, "cuda:3"));
     CHECK(mentions(error, "to_host()"));
     CHECK(error_of([&] { (void)std::span<const int>(x); }));
@@ -180,9 +177,7 @@ TEST_CASE("elements of a rectangle are named by row and column") {
     CHECK(part.data() == &host[12]);
     CHECK(Ints(part.row(2).begin(), part.row(2).end()) == Ints{32, 33, 34});
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { (void)part.row(4); });
-    REQUIRE(error);
-    CHECK(error->where().line == line);
+    CHECK(thrown_by([&] { (void)part.row(4); }).where().line == line);
     static_assert(
         std::is_same_v<decltype(View2D<const int>(part.memory(), 1, 1)(0, 0)), const int&>);
 }
@@ -194,11 +189,10 @@ TEST_CASE("a negative size is refused, with the number that was written") {
     const auto as_size = static_cast<std::size_t>(minus);
     Array<char> x = zeros<char>(10);
     const auto refused = [](const std::string& call, const auto& function) {
-        const auto error = error_of(function);
-        REQUIRE(error);
-        CHECK(error->code() == ErrorCode::usage);
-        CHECK(error->call() == call);
-        CHECK_THAT(error->what(), contains("a size is -7") && contains("view_test.cpp"));
+        const Error error = thrown_by(function);
+        CHECK(error.code() == ErrorCode::usage);
+        CHECK(error.call() == call);
+        CHECK_THAT(error.what(), contains("a size is -7") && contains("view_test.cpp"));
     };
     refused("Array", [&] { Array<char> none(as_size); });
     refused("Array", [&] { Array<char> none(s, as_size); });
@@ -224,10 +218,9 @@ TEST_CASE("errors of views and copies name the call that was made, and count in 
     const View2D<int> wide(x, 2, 10), narrow(y, 3, 4);
     const auto refused = [](const std::string& call, const std::string& text,
                             const auto& function) {
-        const auto error = error_of(function);
-        REQUIRE(error);
-        CHECK(error->call() == call);
-        CHECK_THAT(error->what(), contains(text) && contains("view_test.cpp"));
+        const Error error = thrown_by(function);
+        CHECK(error.call() == call);
+        CHECK_THAT(error.what(), contains(text) && contains("view_test.cpp"));
     };
     refused("first", "30 elements are requested, but the view has 20", [&] { (void)x.first(30); });
     refused("last", "21 elements are requested, but the view has 20", [&] { (void)x.last(21); });

@@ -1,7 +1,6 @@
 // Makes each allocation fail, one after the other. Every call must succeed or report that memory is
 // exhausted. Afterwards, the same calls must work.
 #include <algorithm>
-#include <map>
 #include <new>
 #include <optional>
 #include <thread>

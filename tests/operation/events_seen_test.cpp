@@ -57,15 +57,12 @@ TEST_CASE("positions on one stream never repeat, whatever threads enqueue there"
     Array<int> x = zeros<int>(s, 10);
     Watch watch;
     constexpr int threads = 4, each = 200;
-    std::vector<std::thread> all;
-    for (int t = 0; t < threads; ++t)
-        all.emplace_back([&] {
-            for (int i = 0; i < each; ++i) {
-                if (i % 2 == 0) launch(s, Add{}, dim(10), x, 0);
-                else fill_zero(s, x);
-            }
-        });
-    for (std::thread& one : all) one.join();
+    on_threads(threads, [&] {
+        for (int i = 0; i < each; ++i) {
+            if (i % 2 == 0) launch(s, Add{}, dim(10), x, 0);
+            else fill_zero(s, x);
+        }
+    });
     std::vector<std::uint64_t> positions;
     for (const Seen& one : watch.take())
         if (one.stream == s.id()) positions.push_back(one.op.position);

@@ -226,15 +226,13 @@ TEST_CASE("a refused operation is not described") {
 TEST_CASE("observers may come and go while other threads work") {
     const Drained drained;
     std::atomic<bool> stop{false};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t)
-        threads.emplace_back([&] {
-            const Stream s(test_device());
-            while (!stop) {
-                launch_host(s, [] {});
-                s.synchronize();
-            }
-        });
+    Threads threads(3, [&] {
+        const Stream s(test_device());
+        while (!stop) {
+            launch_host(s, [] {});
+            s.synchronize();
+        }
+    });
     const Stream mine(test_device());
     std::size_t missed = 0;
     for (int i = 0; i < 100; ++i) {
@@ -246,7 +244,7 @@ TEST_CASE("observers may come and go while other threads work") {
         missed += !found;
     }
     stop = true;
-    for (std::thread& t : threads) t.join();
+    threads.join();
     CHECK(missed == 0);
 }
 
@@ -277,12 +275,10 @@ TEST_CASE("observers come and go while there is never a moment without a thread 
     };
     Overlapping overlapping;
     add_observer(overlapping);
-    std::vector<std::thread> threads;
-    for (unsigned t = 0; t < 2; ++t)
-        threads.emplace_back([&, t] {
-            const Stream s(cpu_device());
-            while (!overlapping.stop) s.wait_stream(s, SourceLocation{"here", t});
-        });
+    Threads threads(2, [&](unsigned t) {
+        const Stream s(cpu_device());
+        while (!overlapping.stop) s.wait_stream(s, SourceLocation{"here", t});
+    });
     const Flag came_and_went;
     std::thread other([&] {
         for (int i = 0; i < 100; ++i) {
@@ -294,7 +290,7 @@ TEST_CASE("observers come and go while there is never a moment without a thread 
     });
     CHECK(came_and_went.wait());
     overlapping.stop = true;
-    for (std::thread& t : threads) t.join();
+    threads.join();
     other.join();
     remove_observer(overlapping);
 }

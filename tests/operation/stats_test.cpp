@@ -108,14 +108,11 @@ TEST_CASE("refused work is not counted") {
 
 TEST_CASE("counters are over all threads") {
     const OpCounter counted;
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-        threads.emplace_back([] {
-            const Stream s(test_device());
-            for (int i = 0; i < 25; ++i) launch_host(s, [] {});
-            s.synchronize();
-        });
-    for (std::thread& t : threads) t.join();
+    on_threads(4, [] {
+        const Stream s(test_device());
+        for (int i = 0; i < 25; ++i) launch_host(s, [] {});
+        s.synchronize();
+    });
     CHECK(counted.stats().host_functions == 100);
     CHECK(counted.stats().synchronizations == 4);
 }

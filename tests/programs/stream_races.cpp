@@ -3,9 +3,7 @@
 #include <heddle/heddle.hpp>
 
 #include <array>
-#include <atomic>
 #include <cstdio>
-#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>

@@ -6,8 +6,6 @@
 #include "asking.hpp"
 #include "reference.hpp"
 
-#include <set>
-
 namespace heddle_test::programs {
 
 namespace {

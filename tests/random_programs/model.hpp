@@ -124,7 +124,6 @@ private:
     /// The stream of the condition whose body is currently modelled. -1 outside bodies.
     int condition_ = -1;
     bool join_ = false;
-    std::vector<int> to_join_;
     /// By device: the work of earlier branches and leases.
     std::vector<Clock> branches_;
     std::optional<Race> race_;

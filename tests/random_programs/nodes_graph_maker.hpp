@@ -5,7 +5,6 @@
 #include "random.hpp"
 
 #include <set>
-#include <utility>
 #include <vector>
 
 namespace heddle_test::programs::nodes {

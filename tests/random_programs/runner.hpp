@@ -3,7 +3,6 @@
 
 #include "reference.hpp"
 
-#include <optional>
 #include <string>
 
 namespace heddle_test::programs {

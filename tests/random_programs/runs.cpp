@@ -7,7 +7,6 @@
 #include "support.hpp"
 
 #include <chrono>
-#include <optional>
 
 namespace heddle_test::programs {
 

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -131,23 +130,20 @@ template <std::size_t N> void enqueue_numbers(StreamRef s) {
     });
 }
 std::string streams_by_turns(std::uint64_t seed) {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 2; ++t)
-        threads.emplace_back([seed] {
-            const Stream a(test_device()), b(test_device());
-            for (std::uint64_t i = 0; i < 200; ++i) {
-                enqueue_numbers<3>(a);
-                enqueue_numbers<10>(a);
-                enqueue_numbers<64>(a);
-                b.wait_stream(a);
-                enqueue_numbers<17>(b);
-                enqueue_numbers<44>(b);
-                if ((seed + i) % 10 == 0) a.wait_stream(b);
-            }
-            a.synchronize();
-            b.synchronize();
-        });
-    for (std::thread& one : threads) one.join();
+    on_threads(2, [seed] {
+        const Stream a(test_device()), b(test_device());
+        for (std::uint64_t i = 0; i < 200; ++i) {
+            enqueue_numbers<3>(a);
+            enqueue_numbers<10>(a);
+            enqueue_numbers<64>(a);
+            b.wait_stream(a);
+            enqueue_numbers<17>(b);
+            enqueue_numbers<44>(b);
+            if ((seed + i) % 10 == 0) a.wait_stream(b);
+        }
+        a.synchronize();
+        b.synchronize();
+    });
     return {};
 }
 

@@ -8,9 +8,6 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
 /// A call that makes a stream wait for another stream's work.
 struct Way {
     const char* name;
@@ -39,8 +36,7 @@ std::string text_of(const Kinds& kinds, const Way& way) {
 
 }  // namespace
 
-TEST_CASE("a batch's first stream waits for the other kind of device", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a batch's first stream waits for the other kind of device", "[cross]") {
     for (const Kinds& kinds : both_ways())
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
@@ -60,14 +56,11 @@ TEST_CASE("a batch's first stream waits for the other kind of device", "[cross]"
             CHECK(eventually([&] { return seen.has("before"); }));
             finish_work(kinds.here);
             CHECK(seen.seen() == Strings{"before"});
-            gate.open();
-            first.synchronize();
-            CHECK(seen.seen() == Strings{"before", "other", "after"});
+            check_opened(seen, gate, first, {"before", "other", "after"});
         }
 }
 
-TEST_CASE("a stream that has joined a batch waits for the other kind of device", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a stream that has joined a batch waits for the other kind of device", "[cross]") {
     for (const Kinds& kinds : both_ways())
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
@@ -87,14 +80,11 @@ TEST_CASE("a stream that has joined a batch waits for the other kind of device",
             }
             first.synchronize();  // would block if the first stream waited, too
             CHECK(seen.seen() == Strings{"before", "meanwhile"});
-            gate.open();
-            joined.synchronize();
-            CHECK(seen.seen() == Strings{"before", "meanwhile", "other", "after"});
+            check_opened(seen, gate, joined, {"before", "meanwhile", "other", "after"});
         }
 }
 
-TEST_CASE("what a batch has recorded is waited for by the other kind of device", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("what a batch has recorded is waited for by the other kind of device", "[cross]") {
     for (const Kinds& kinds : both_ways())
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
@@ -114,8 +104,7 @@ TEST_CASE("what a batch has recorded is waited for by the other kind of device",
         }
 }
 
-TEST_CASE("a failure reaches a batch from the other kind of device", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a failure reaches a batch from the other kind of device", "[cross]") {
     for (const Kinds& kinds : both_ways())
         for (const Way& way : ways) {
             INFO(text_of(kinds, way));
@@ -129,17 +118,14 @@ TEST_CASE("a failure reaches a batch from the other kind of device", "[cross]") 
                 way.wait(first, other);
                 launch_host(first, [&ran] { ran = true; });
             }
-            const auto error = error_of([&] { first.synchronize(); });
-            REQUIRE(error);
-            CHECK(cause_of(*error) == "over there");
+            CHECK(cause_of(thrown_by([&] { first.synchronize(); })) == "over there");
             CHECK_FALSE(ran);
             (void)first.clear_error();
             (void)other.clear_error();
         }
 }
 
-TEST_CASE("a capture refuses to wait for the other kind of device at each launch", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a capture refuses to wait for the other kind of device at each launch", "[cross]") {
     for (const Kinds& kinds : both_ways()) {
         const Stream s(kinds.here), other(kinds.there);
         const Event event = other.record_event();

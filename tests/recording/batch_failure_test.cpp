@@ -144,8 +144,7 @@ TEST_CASE("an array has the failure of what ended before its batch was sent") {
     CAPTURE(is_branch);
     const Drained drained;
     Three it;
-    Array<int> x = zeros<int>(it.s, 4);
-    it.s.synchronize();
+    Array<int> x = ready_zeros<int>(it.s, 4);
     {
         ScopedBatch in(it.batch);
         it.p.wait_stream(it.s);

@@ -1,5 +1,4 @@
 // Batches: they keep the order of eager code, reuse graphs, and are flushed by some calls.
-#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -178,9 +177,7 @@ TEST_CASE("a stream with work of its own is not recorded: it does what it would 
     });
     here.stream.synchronize();  // the gate does not hold it
     CHECK(seen.seen() == Strings{"first", "second"});
-    gate.open();
-    busy.synchronize();
-    CHECK(seen.seen() == Strings{"first", "second", "busy"});
+    check_opened(seen, gate, busy, {"first", "second", "busy"});
 }
 
 TEST_CASE("a wait for a stream outside sends what came before, and holds what comes after") {
@@ -199,9 +196,7 @@ TEST_CASE("a wait for a stream outside sends what came before, and holds what co
     }
     CHECK(eventually([&] { return seen.has("before"); }));
     CHECK_FALSE(seen.has("after"));
-    gate.open();
-    here.stream.synchronize();
-    CHECK(seen.seen() == Strings{"before", "outside", "after"});
+    check_opened(seen, gate, here.stream, {"before", "outside", "after"});
     CHECK(step.last().graphs == 2);
 }
 

@@ -211,8 +211,7 @@ TEST_CASE("memory that a stream used which is gone by the end of the batch is fr
 TEST_CASE("an array that a branch of an open batch uses is read after the batch has been sent") {
     const Drained drained;
     const Stream a(test_device()), home(test_device());
-    Array<int> x = full<int>(home, 1000, 1);
-    home.synchronize();
+    Array<int> x = ready_full<int>(home, 1000, 1);
     const ScopedStream in(a);
     Batch step = recorded();
     const ScopedBatch batch(step);

@@ -7,7 +7,6 @@
 #include "support.hpp"
 
 #include <atomic>
-#include <memory>
 #include <thread>
 
 using namespace heddle_test;
@@ -103,9 +102,7 @@ TEST_CASE("a batch leaves a stream alone to which another thread is about to enq
     origin.synchronize();
     finish_work(cpu_device());
     CHECK(seen.seen() == Strings{"origin"});  // both operations of `side` wait for the gate
-    gate.open();
-    side.synchronize();
-    CHECK(seen.seen() == Strings{"origin", "side", "launched"});
+    check_opened(seen, gate, side, {"origin", "side", "launched"});
 }
 
 TEST_CASE("a stream joins the next batch once what was on its way has been enqueued") {
@@ -161,9 +158,7 @@ TEST_CASE("a wait that a thread has not yet enqueued holds what that thread laun
     origin.synchronize();
     finish_work(cpu_device());
     CHECK(seen.seen() == Strings{"recorded"});
-    gate.open();
-    side.synchronize();
-    CHECK(seen.seen() == Strings{"recorded", "behind the wait"});
+    check_opened(seen, gate, side, {"recorded", "behind the wait"});
 }
 
 TEST_CASE("work of one stream never runs side by side while a thread launches on it and another "

@@ -26,8 +26,7 @@ TEST_CASE(
 
 TEST_CASE("a stream that is made in the scope of an empty capture counts, too") {
     const Stream s(test_device());
-    Array<int> x = zeros<int>(s, 10);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 10);
     std::optional<Stream> made;
     const Reports reports;
     (void)capture(s, [&] { fill(made.emplace(test_device()), x, 1); });
@@ -38,8 +37,7 @@ TEST_CASE("a stream that is made in the scope of an empty capture counts, too") 
 TEST_CASE("what other threads enqueue in the scope of an empty capture or batch does not count") {
     const Here here;
     const Stream s(test_device()), other(test_device());
-    Array<int> x = zeros<int>(other, 10);
-    other.synchronize();
+    Array<int> x = ready_zeros<int>(other, 10);
     const auto fill_by_another = [&] { std::thread([&] { fill(other, x, 1); }).join(); };
     const Reports reports;
     (void)capture(s, fill_by_another);
@@ -54,8 +52,7 @@ TEST_CASE("what other threads enqueue in the scope of an empty capture or batch 
 
 TEST_CASE("what comes before and after the scope of an empty capture does not count") {
     const Stream s(test_device()), other(test_device());
-    Array<int> x = zeros<int>(other, 10);
-    other.synchronize();
+    Array<int> x = ready_zeros<int>(other, 10);
     const Reports reports;
     fill(other, x, 1);
     Graph none = capture(s, [] {});
@@ -68,8 +65,7 @@ TEST_CASE("what comes before and after the scope of an empty capture does not co
 TEST_CASE("of empty captures within each other, the one in whose scope it was enqueued is told") {
     const Stream s(test_device(), {.name = "outer"}), inner(test_device(), {.name = "inner"});
     const Stream other(test_device(), {.name = "beside"});
-    Array<int> x = zeros<int>(other, 10);
-    other.synchronize();
+    Array<int> x = ready_zeros<int>(other, 10);
     const Reports reports;
     (void)capture(s, [&] {
         (void)capture(inner, [] {});
@@ -100,8 +96,7 @@ TEST_CASE("captures that have work, and those of nothing beside nothing, are not
         fill(other, y, 2);
         s.wait_stream(other);
     });
-    Array<int> value = zeros<int>(s, 1);
-    s.synchronize();
+    Array<int> value = ready_zeros<int>(s, 1);
     (void)capture(s, [&] { capture_if(s, value, [] {}); });
     CHECK(reports.count() == 0);
     other.synchronize();

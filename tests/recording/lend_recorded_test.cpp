@@ -13,17 +13,8 @@
 
 using namespace heddle_test;
 
-namespace {
-
-Stream cpu_stream() { return Stream(cpu_device()); }
-void note_natively(StreamRef s, const OrderLog& seen, std::string what) {
-    enqueue_natively(s, [seen, what = std::move(what)] { seen.add(what); });
-}
-
-}  // namespace
-
 TEST_CASE("a batch is flushed before a loan, records nothing in it, and goes on after it") {
-    const OrderLog seen;
+    const Recorder seen;
     const Drained drained;
     const Stream s = cpu_stream();
     Batch batch({.on_cpu = true});
@@ -45,7 +36,7 @@ TEST_CASE("a batch is flushed before a loan, records nothing in it, and goes on 
 }
 
 TEST_CASE("streams of a batch wait for each other inside a loan") {
-    const OrderLog seen;
+    const Recorder seen;
     const Drained drained;
     const Stream s = cpu_stream(), t = cpu_stream();
     Batch batch({.on_cpu = true});
@@ -73,7 +64,7 @@ TEST_CASE("streams of a batch wait for each other inside a loan") {
 }
 
 TEST_CASE("what heddle's calls enqueue in a loan is captured, and waits are elided afterwards") {
-    const OrderLog seen;
+    const Recorder seen;
     const Drained drained;
     const Stream s = cpu_stream(), t = cpu_stream();
     Graph graph;
@@ -99,7 +90,7 @@ TEST_CASE("what heddle's calls enqueue in a loan is captured, and waits are elid
 }
 
 TEST_CASE("a capture may begin or end inside a loan") {
-    const OrderLog seen;
+    const Recorder seen;
     const Drained drained;
     const Stream s = cpu_stream(), t = cpu_stream();
     Graph graph;

@@ -1,5 +1,4 @@
 // How failures are listed, cleared and reported (exactly once). Also tests on_completion().
-#include "held.hpp"
 #include "support.hpp"
 
 #include "core/stream/registry.hpp"
@@ -190,9 +189,8 @@ TEST_CASE("clear_errors refuses while a stream of the device is captured, and cl
 TEST_CASE("clear_errors is refused in host functions") {
     const Stream s(test_device());
     launch_host(s, [] { (void)clear_errors(); });
-    const auto error = error_of([&] { s.synchronize(); });
-    REQUIRE(error);
-    CHECK_THROWS_AS(std::rethrow_exception(error->cause()), UsageError);
+    const Error error = thrown_by([&] { s.synchronize(); });
+    CHECK_THROWS_AS(std::rethrow_exception(error.cause()), UsageError);
 }
 
 // Reporting ---------------------------------------------------------------------------------------
@@ -365,12 +363,11 @@ TEST_CASE("on_completion runs on a poisoned stream and gets what synchronize() w
         });
         REQUIRE(called.wait());
         REQUIRE(got != nullptr);
-        const auto thrown = error_of([&] { s.synchronize(); });
-        REQUIRE(thrown);
+        const Error thrown = thrown_by([&] { s.synchronize(); });
         try {
             std::rethrow_exception(got);
         } catch (const WorkFailed& error) {
-            CHECK(std::string(error.what()) == thrown->what());
+            CHECK(std::string(error.what()) == thrown.what());
         }
         CHECK(s.is_poisoned());
     }

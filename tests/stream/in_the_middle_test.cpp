@@ -11,10 +11,6 @@
 
 using namespace heddle_test;
 
-namespace {
-template <class F> void on_another_thread(F&& function) { std::thread(function).join(); }
-}  // namespace
-
 TEST_CASE("who asks or waits for a stream to which another thread is about to enqueue something is "
           "not held up by that") {
     const Stream s(cpu_device()), other(cpu_device());
@@ -67,9 +63,7 @@ TEST_CASE("a wait that another thread is in the middle of covers the stream's wo
     seen.note(a, "a");
     finish_work(cpu_device());
     CHECK(seen.seen().empty());
-    gate.open();
-    a.synchronize();
-    CHECK(seen.seen() == Strings{"b", "a"});
+    check_opened(seen, gate, a, {"b", "a"});
 }
 
 TEST_CASE("another thread cannot ask or wait for what takes part in a capture; what it enqueues "
@@ -115,8 +109,7 @@ TEST_CASE("another thread that waits for a device does not wait for what is capt
 TEST_CASE("a stream of a capture that another thread destroys leaves its work in the graph") {
     const Drained drained;
     const Stream s(test_device());
-    Array<int> x = zeros<int>(s, 10);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 10);
     Graph graph = capture(s, [&] {
         auto side = std::make_unique<Stream>(test_device());
         side->wait_stream(s);
@@ -132,8 +125,7 @@ TEST_CASE("a stream of a capture that another thread destroys leaves its work in
 TEST_CASE("a stream of a batch that another thread destroys loses no work") {
     const Drained drained;
     const Stream s(test_device());
-    Array<int> x = zeros<int>(s, 10);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 10);
     Batch step({.on_cpu = true});
     {
         const ScopedBatch batch(step, s);

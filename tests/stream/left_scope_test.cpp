@@ -1,7 +1,6 @@
 // Scopes that one thread enters and another leaves, for example in coroutines that move between
 // threads. The leaving thread passes such a scope to the thread that entered it. That thread closes
 // the scope later (docs/adr/0060).
-#include "held.hpp"
 #include "support.hpp"
 
 #ifdef __cpp_impl_coroutine
@@ -247,8 +246,7 @@ TEST_CASE("a scope that is left after its thread has ended is reported, and no l
         }).join();
     }
     REQUIRE(reports.count() == threads);
-    for (const Error& report : reports.all())
-        CHECK(std::string(report.what()).find("has ended") != std::string::npos);
+    for (const Error& report : reports.all()) CHECK_THAT(report.what(), contains("has ended"));
 }
 
 TEST_CASE("scopes that are left elsewhere use up none of the 128 that a thread may have open") {
@@ -286,26 +284,24 @@ TEST_CASE("many scopes are left elsewhere while their thread enters and leaves o
     std::deque<Frame> left;
     std::atomic<bool> is_over{false};
     std::atomic<std::size_t> finished{0};
-    std::vector<std::thread> others;
-    for (int t = 0; t < 2; ++t)
-        others.emplace_back([&] {
-            for (;;) {
-                Frame task;
-                const bool ends = is_over;
-                {
-                    const std::lock_guard lock(mutex);
-                    if (!left.empty()) {
-                        task = std::move(left.front());
-                        left.pop_front();
-                    }
+    Threads others(2, [&] {
+        for (;;) {
+            Frame task;
+            const bool ends = is_over;
+            {
+                const std::lock_guard lock(mutex);
+                if (!left.empty()) {
+                    task = std::move(left.front());
+                    left.pop_front();
                 }
-                if (task != nullptr) {
-                    finish(task);
-                    ++finished;
-                } else if (ends) return;
-                else std::this_thread::yield();
             }
-        });
+            if (task != nullptr) {
+                finish(task);
+                ++finished;
+            } else if (ends) return;
+            else std::this_thread::yield();
+        }
+    });
     std::thread owner([&] {
         const StreamRef before = current_stream(test_device());
         std::size_t enqueued = 0;
@@ -327,6 +323,6 @@ TEST_CASE("many scopes are left elsewhere while their thread enters and leaves o
         CHECK(current_stream(test_device()) == before);
     });
     owner.join();
-    for (std::thread& one : others) one.join();
+    others.join();
     CHECK(reports.count() == finished);
 }

@@ -12,18 +12,6 @@
 
 using namespace heddle_test;
 
-namespace {
-
-Stream cpu_stream() { return Stream(cpu_device()); }
-void note_natively(StreamRef s, const OrderLog& seen, std::string what) {
-    enqueue_natively(s, [seen, what = std::move(what)] { seen.add(what); });
-}
-
-/// Runs the call on another thread.
-template <class F> void on_thread(F&& call) { std::thread(std::forward<F>(call)).join(); }
-
-}  // namespace
-
 TEST_CASE("a wait after a loan is made once, and then elided as before the loan") {
     const Stream a = cpu_stream(), b = cpu_stream();
     launch_host(b, [] {});
@@ -36,7 +24,7 @@ TEST_CASE("a wait after a loan is made once, and then elided as before the loan"
 }
 
 TEST_CASE("who waits after a loan waits for the work enqueued in it") {
-    const OrderLog seen;
+    const Recorder seen;
     DrainedGate gate;
     const Stream a = cpu_stream(), b = cpu_stream();
     a.wait_stream(b);
@@ -46,15 +34,13 @@ TEST_CASE("who waits after a loan waits for the work enqueued in it") {
     }));
     a.wait_stream(b);
     seen.note(a, "a");
-    finish_work(cpu_device());
+    settle(cpu_device());
     CHECK(seen.seen().empty());
-    gate.open();
-    a.synchronize();
-    CHECK(seen.seen() == Strings{"native", "a"});
+    check_opened(seen, gate, a, {"native", "a"});
 }
 
 TEST_CASE("a wait inside a loan is never elided, and covers no later work of the loan") {
-    const OrderLog seen;
+    const Recorder seen;
     DrainedGate gate;
     const Stream a = cpu_stream(), b = cpu_stream(), c = cpu_stream();
     launch_host(b, [] {});
@@ -64,7 +50,7 @@ TEST_CASE("a wait inside a loan is never elided, and covers no later work of the
         note_natively(b, seen, "first");
         CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
         // A wait by another thread, which may know of the work, is inserted, too.
-        on_thread([&] { CHECK(waits_of([&] { c.wait_stream(b); }) == inserted); });
+        on_another_thread([&] { CHECK(waits_of([&] { c.wait_stream(b); }) == inserted); });
         gate.hold(b);
         note_natively(b, seen, "second");
     }));
@@ -72,11 +58,9 @@ TEST_CASE("a wait inside a loan is never elided, and covers no later work of the
     CHECK(waits_of([&] { c.wait_stream(b); }) == inserted);
     seen.note(c, "c");
     CHECK(eventually([&] { return seen.has("first"); }));  // another worker may run it
-    finish_work(cpu_device());
+    settle(cpu_device());
     CHECK(seen.seen() == Strings{"first"});
-    gate.open();
-    c.synchronize();
-    CHECK(seen.seen() == Strings{"first", "second", "c"});
+    check_opened(seen, gate, c, {"first", "second", "c"});
     CHECK(waits_of([&] { a.wait_stream(b); }) == elided);
 }
 
@@ -137,8 +121,7 @@ TEST_CASE("an exception from the function passes, and what was enqueued before i
 TEST_CASE("on a failed stream the function is not called, and the work counts as dropped") {
     const Drained drained;
     const Stream s = cpu_stream(), t = cpu_stream();
-    Array<int> x = zeros<int>(t, 8);
-    t.synchronize();
+    Array<int> x = ready_zeros<int>(t, 8);
     poison(s);
     const OpCounter counted;
     bool called = false;
@@ -161,9 +144,7 @@ TEST_CASE("a loan of a dead stream, or with memory of a freed array, is refused"
     std::optional<Array<int>> x(zeros<int>(s, 8));
     const View<int> view = x->view();
     x.reset();
-    const auto error = error_of([&] { lend(s, [] {}, writes(view)); });
-    REQUIRE(error);
-    CHECK(std::string(error->call()) == "lend");
+    CHECK(std::string(thrown_by([&] { lend(s, [] {}, writes(view)); }).call()) == "lend");
     const Stream t = cpu_stream();  // the refused loan is not open
     launch_host(s, [] {});
     t.wait_stream(s);

@@ -1,5 +1,4 @@
 // Scopes: the current stream, order on entry and exit, and errors.
-#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -134,9 +133,7 @@ TEST_CASE("leaving by an exception restores and waits all the same") {
     CHECK(current_stream() == outer);
     CHECK(current_device() == test_device());
     seen.note(outer, "outer");
-    gate.open();
-    outer.synchronize();
-    CHECK(seen.seen() == Strings{"inner", "outer"});
+    check_opened(seen, gate, outer, {"inner", "outer"});
 }
 
 TEST_CASE("implicit operations run on the scope's stream") {
@@ -301,11 +298,9 @@ TEST_CASE("a current stream that was destroyed is named, and left by set_stream 
             const Stream brief(test_device(), {.name = "brief"});
             set_stream(brief);
         }
-        const auto error = error_of([] { (void)zeros<int>(4); });
-        REQUIRE(error);
-        CHECK(std::string(error->what())
-                  .find("'brief' was destroyed while it was this thread's current stream") !=
-              std::string::npos);
+        const Error error = thrown_by([] { (void)zeros<int>(4); });
+        CHECK_THAT(error.what(),
+                   contains("'brief' was destroyed while it was this thread's current stream"));
         set_stream(default_stream(test_device()), {.wait = false});
         CHECK(to_host(zeros<int>(4)) == std::vector<int>(4, 0));
     })

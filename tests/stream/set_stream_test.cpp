@@ -1,5 +1,4 @@
 // set_stream() and set_device(): their changes last until the innermost scope is left.
-#include "held.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

@@ -65,27 +65,22 @@ TEST_CASE("readers beside writers never see a wait that was not") {
     std::atomic<bool> stop{false};
     std::atomic<int> wrong{0};
     // No wait for stream `id` covers more than id * 1000 submissions.
-    std::vector<std::thread> threads;
-    for (std::uint64_t t = 0; t < 2; ++t)
-        threads.emplace_back([&, t] {
-            for (std::uint64_t i = 0; i < 20'000; ++i) {
-                const std::uint64_t id = 1 + (i * 7 + t) % 12;
-                waited.note(id, id * 1000);
-            }
-        });
-    for (int t = 0; t < 2; ++t)
-        threads.emplace_back([&] {
-            std::uint64_t id = 1;
-            while (!stop) {
-                wrong += waited.covers(id, id * 1000 + 1);
-                id = 1 + id % 12;
-            }
-        });
-    threads[0].join();
-    threads[1].join();
+    Threads writers(2, [&](std::uint64_t t) {
+        for (std::uint64_t i = 0; i < 20'000; ++i) {
+            const std::uint64_t id = 1 + (i * 7 + t) % 12;
+            waited.note(id, id * 1000);
+        }
+    });
+    Threads readers(2, [&] {
+        std::uint64_t id = 1;
+        while (!stop) {
+            wrong += waited.covers(id, id * 1000 + 1);
+            id = 1 + id % 12;
+        }
+    });
+    writers.join();
     stop = true;
-    threads[2].join();
-    threads[3].join();
+    readers.join();
     CHECK(wrong == 0);
 }
 
@@ -97,11 +92,9 @@ TEST_CASE(
     // Both ids use the same slot of the table. No wait for `one` covers more than 1 submission, and
     // no wait for `other` more than a million.
     constexpr std::uint64_t one = 1, other = 9;
-    std::vector<std::thread> readers;
-    for (int t = 0; t < 3; ++t)
-        readers.emplace_back([&] {
-            while (!stop) wrong += waited.covers(one, 2) || waited.covers(other, 1'000'001);
-        });
+    Threads readers(3, [&] {
+        while (!stop) wrong += waited.covers(one, 2) || waited.covers(other, 1'000'001);
+    });
     for (int i = 0; i < 200'000; ++i) {
         waited.note(one, 1);
         waited.forget();
@@ -109,18 +102,16 @@ TEST_CASE(
         waited.forget();
     }
     stop = true;
-    for (std::thread& reader : readers) reader.join();
+    readers.join();
     CHECK(wrong == 0);
 }
 
 TEST_CASE("what was forgotten stays forgotten beside threads that note other streams") {
     WaitedFor waited;
     std::atomic<bool> stop{false};
-    std::vector<std::thread> writers;
-    for (std::uint64_t t = 0; t < 2; ++t)
-        writers.emplace_back([&, t] {
-            for (std::uint64_t i = 0; !stop; ++i) waited.note(100 + t + i % 5, i);
-        });
+    Threads writers(2, [&](std::uint64_t t) {
+        for (std::uint64_t i = 0; !stop; ++i) waited.note(100 + t + i % 5, i);
+    });
     int wrong = 0;
     for (std::uint64_t i = 1; i <= 20'000; ++i) {
         waited.note(7, i);
@@ -128,18 +119,15 @@ TEST_CASE("what was forgotten stays forgotten beside threads that note other str
         wrong += waited.covers(7, 1);
     }
     stop = true;
-    for (std::thread& writer : writers) writer.join();
+    writers.join();
     CHECK(wrong == 0);
 }
 
 TEST_CASE("several threads that note one stream leave no more than the most of it") {
     WaitedFor waited;
-    std::vector<std::thread> threads;
-    for (std::uint64_t t = 0; t < 4; ++t)
-        threads.emplace_back([&, t] {
-            for (std::uint64_t i = 1; i <= 20'000; ++i) waited.note(3, i * 4 + t);
-        });
-    for (std::thread& thread : threads) thread.join();
+    on_threads(4, [&](std::uint64_t t) {
+        for (std::uint64_t i = 1; i <= 20'000; ++i) waited.note(3, i * 4 + t);
+    });
     waited.note(3, 1);
     CHECK(waited.covers(3, 1));
     CHECK_FALSE(waited.covers(3, 20'000 * 4 + 4));

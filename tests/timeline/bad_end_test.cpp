@@ -5,7 +5,6 @@
 #include <heddle/observe/timeline.hpp>
 #include <heddle/observe/timeline_files.hpp>
 
-#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

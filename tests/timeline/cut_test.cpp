@@ -2,7 +2,6 @@
 
 #include "catch.hpp"
 
-#include <string>
 #include <vector>
 
 #include "random.hpp"

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "timeline/solve/solution.hpp"
 #include "timeline/timed_trace.hpp"
@@ -41,5 +42,12 @@ Sample realistic_sample();
 Sample large_sample(std::size_t count);
 /// Returns a sample whose names, places and notes contain code that must not run in the page.
 Sample hostile_sample();
+
+/// Returns how often `part` is in `text`.
+inline std::size_t count(std::string_view text, std::string_view part) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; ++at) ++found;
+    return found;
+}
 
 }  // namespace heddle_test

@@ -25,12 +25,6 @@ std::string page_of(const Sample& sample) {
     return out.str();
 }
 
-std::size_t count(std::string_view text, std::string_view part) {
-    std::size_t found = 0;
-    for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; ++at) ++found;
-    return found;
-}
-
 /// Returns that part of the page which is between two texts.
 std::string between(const std::string& page, std::string_view begin, std::string_view end) {
     const std::size_t from = page.find(begin) + begin.size();

@@ -7,7 +7,6 @@
 #include <heddle/observe/timeline_files.hpp>
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

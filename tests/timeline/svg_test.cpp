@@ -23,12 +23,6 @@ std::string svg_of(const Sample& sample, const SvgOptions& options = {}) {
     return out.str();
 }
 
-std::size_t count(std::string_view text, std::string_view part) {
-    std::size_t found = 0;
-    for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; ++at) ++found;
-    return found;
-}
-
 /// Reads as much of XML as pictures need, and reports errors.
 class XmlCheck {
 public:

@@ -5,13 +5,10 @@
 #include "catch.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "../../src/tool/verity.hpp"
 #include "verity_reference.hpp"

@@ -9,7 +9,6 @@
 #include <cuda/std/mdspan>
 #include <cuda/std/span>
 
-#include <cstdio>
 #include <span>
 #include <type_traits>
 #include <vector>

@@ -2,7 +2,6 @@
 // if one is violated, and with 77 without a GPU.
 #pragma once
 
-#include <cstdint>
 #include <cstdio>
 
 #include <heddle/heddle.hpp>

@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
-#include <type_traits>
 
 #include <heddle/algorithms/detail/functions.hpp>
 #include <heddle/algorithms/detail/reduce_chunks.hpp>

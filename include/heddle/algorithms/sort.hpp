@@ -1,8 +1,6 @@
 // sort() and sort_by_key().
 #pragma once
 
-#include <concepts>
-#include <cstddef>
 #include <functional>
 
 #include <heddle/algorithms/detail/functions.hpp>

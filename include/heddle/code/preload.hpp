@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include <heddle/code/module.hpp>
 #include <heddle/detail/launch_nvcc_registry.hpp>

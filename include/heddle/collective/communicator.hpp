@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 
 #include <heddle/collective/communicator_id.hpp>
 #include <heddle/collective/detail/collective_call.hpp>

@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include <heddle/concurrency/data_order_options.hpp>
 #include <heddle/operation/host_access.hpp>

@@ -3,10 +3,8 @@
 
 #include <concepts>
 #include <cstddef>
-#include <exception>
 #include <initializer_list>
 #include <span>
-#include <type_traits>
 
 #include <heddle/stream/scope.hpp>
 

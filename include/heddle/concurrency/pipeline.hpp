@@ -1,15 +1,11 @@
 // Pipelines: copy pieces of input to a device, process them and copy results back, overlapped.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 

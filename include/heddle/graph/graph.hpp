@@ -1,7 +1,6 @@
 // Graphs: work that is built once and launched many times.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <initializer_list>
 #include <memory>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <type_traits>
 
 #include <heddle/graph/nodes.hpp>
 #include <heddle/memory/array.hpp>

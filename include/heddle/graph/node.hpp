@@ -4,11 +4,8 @@
 #include <compare>
 #include <cstddef>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include <heddle/stream/stream.hpp>
 

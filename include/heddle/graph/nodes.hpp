@@ -1,9 +1,7 @@
 // Nodes that copy, fill, only order, record or wait for an event, or run another graph.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
-#include <span>
 #include <type_traits>
 #include <utility>
 

@@ -2,7 +2,6 @@
 // inside its code for that kernel's writes.
 #pragma once
 
-#include <type_traits>
 #include <utility>
 
 #include <heddle/launch/launch.hpp>

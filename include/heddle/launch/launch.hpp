@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>

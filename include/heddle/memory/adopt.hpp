@@ -5,10 +5,8 @@
 #include <cstddef>
 #include <memory>
 #include <ranges>
-#include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <heddle/memory/array.hpp>
 #include <heddle/memory/detail/adopted_memory.hpp>

@@ -2,12 +2,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstring>
-#include <initializer_list>
-#include <span>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include <heddle/error.hpp>
 #include <heddle/memory/detail/host_use.hpp>

@@ -1,7 +1,6 @@
 // copy() and copy_2d(): copies between arrays, views and host memory, on any devices.
 #pragma once
 
-#include <cstddef>
 #include <type_traits>
 
 #include <heddle/memory/detail/regions.hpp>

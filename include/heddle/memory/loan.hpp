@@ -1,8 +1,6 @@
 // Loans of memory: arrays of memory that its owner takes back.
 #pragma once
 
-#include <cstddef>
-#include <memory>
 #include <ranges>
 #include <span>
 #include <type_traits>

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include <heddle/memory/range.hpp>
 #include <heddle/operation/op_info.hpp>

@@ -1,10 +1,8 @@
 // Descriptions of operations, as observers receive them.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include <heddle/memory/range.hpp>

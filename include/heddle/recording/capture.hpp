@@ -3,8 +3,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
-#include <type_traits>
 #include <utility>
 
 #include <heddle/graph/graph.hpp>

@@ -16,7 +16,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <type_traits>
 
 #include <cuda/memory_resource>
 #include <cuda/stream_ref>

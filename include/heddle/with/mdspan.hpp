@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/spans.hpp>

@@ -86,6 +86,7 @@ void CheckEngine::add_on_stream(const CheckOp& op) {
     default: add_work(step);
     }
     if (stream.leak != 0) leaks_.add({stream.clock, step.epoch}, stream.leak);
+    stream.keep_stage(step.epoch.position(), floor_);
 }
 
 void CheckEngine::add_work(const Step& step) {

@@ -126,7 +126,7 @@ void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
             const StreamTrack* const user = streams_.by_slot(mark.epoch.slot());
             if (user == nullptr || !memory->knows(mark)) return;
             if (op.other != 0 && user->by_data == op.other) return;
-            users.join(user->clock, mark.epoch, floor_);
+            users.join(user->clock_at(mark.epoch.position()), mark.epoch, floor_);
         });
     }
     if (stream == nullptr) return raise_floor(users, op.site);

@@ -138,7 +138,7 @@ void CheckEngine::sent_batch(const CheckOp& op) {
         all.site = op.site;
         for (const Epoch epoch : found->second)
             if (const StreamTrack* const track = streams_.by_slot(epoch.slot()))
-                all.moment.before.join(track->clock, epoch, floor_);
+                all.moment.before.join(track->clock_at(epoch.position()), epoch, floor_);
     }
     batched_.erase(found);
 }
@@ -194,7 +194,9 @@ void CheckEngine::end_collective(Collective& collective, bool is_complete) {
         StreamTrack* const stream = streams_.find(one.stream);
         if (stream == nullptr) continue;
         --stream->open_collectives;
-        if (is_complete) stream->clock.join(collective.entered, floor_);
+        if (!is_complete) continue;
+        stream->clock.join(collective.entered, floor_);
+        stream->keep_stage(one.epoch.position(), floor_);
     }
     for (Finding& one : collective.held) {
         const StreamTrack* const first = streams_.find(one.first.stream);

@@ -28,15 +28,14 @@ void CheckEngine::tie_event(const CheckOp& op) {
     if (op.kind == OpKind::export_event) exported_.join(newest.before, newest.at, floor_);
 }
 
-/// Joins the stream's work up to a position. The result may include work that the stream waited for
-/// later.
+/// Joins the stream's work up to a position, and the work that this is ordered after.
 void CheckEngine::join_moment(Clock& to, std::uint64_t stream, std::uint64_t position) {
     StreamTrack* const track = stream != 0 ? streams_.find(stream) : nullptr;
     // A stream is forgotten only after the host has waited for all of its work.
     if (track == nullptr || position == 0) return;
     const Epoch epoch = track->epoch(position);
     track->last = std::max(track->last, epoch.position());
-    to.join(track->clock, epoch, floor_);
+    to.join(track->clock_at(epoch.position()), epoch, floor_);
 }
 
 void CheckEngine::join_target(Clock& to, const CheckOp& op) {

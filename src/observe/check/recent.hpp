@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "check/clock.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "check/history.hpp"
 #include "check/kinds.hpp"

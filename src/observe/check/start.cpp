@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <unistd.h>
 

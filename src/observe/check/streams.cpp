@@ -16,6 +16,25 @@ void StreamTrack::note(std::uint64_t other, const KnownOrder& order) {
     notes.push_back({other, order});
 }
 
+void StreamTrack::keep_stage(Position from, const HostFloor& floor) {
+    if (stages.back().clock.is_same(clock)) return;
+    if (stages.size() == most_stages) {
+        // Operations that the host knows to be complete need no clock.
+        const Position over = floor.at(slot);
+        auto first = stages.begin() + 1;
+        while (first + 1 != stages.end() && (first + 1)->from <= over) ++first;
+        stages.erase(stages.begin(), first);
+    }
+    stages.push_back({from, clock});
+}
+
+const Clock& StreamTrack::clock_at(Position at) const noexcept {
+    if (at >= last) return clock;
+    const auto newest = std::find_if(stages.rbegin(), stages.rend(),
+                                     [at](const ClockStage& one) { return one.from <= at; });
+    return newest != stages.rend() ? newest->clock : stages.front().clock;
+}
+
 void StreamTrack::note(GraphLaunch launch) {
     if (launches.size() < most_launches) launches.push_back(std::move(launch));
     else launches[launched % most_launches] = std::move(launch);

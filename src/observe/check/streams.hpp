@@ -23,14 +23,23 @@ struct GraphLaunch {
     std::shared_ptr<const CheckShape> shape;
 };
 
+/// A stream's clock from a position on.
+struct ClockStage {
+    Position from = 0;
+    Clock clock;
+};
+
 struct StreamTrack {
-    static constexpr std::size_t most_notes = 64, most_launches = 8;
+    static constexpr std::size_t most_notes = 64, most_launches = 8, most_stages = 32;
 
     std::uint64_t id = 0;
     Slot slot = 0;
     Position base = 0;  ///< position on the slot = base + position on the stream
     Position last = 0;  ///< slot position of the newest operation
     Clock clock;        ///< work on other slots that the next operation is ordered after
+    /// The newest clocks, in the order in which they were made. The first one also stands for older
+    /// clocks that were dropped.
+    std::vector<ClockStage> stages{1};
     /// Work that is ordered only by waits that a batch added by itself. A program must not rely on
     /// such waits.
     Clock by_batches;
@@ -50,6 +59,12 @@ struct StreamTrack {
 
     Epoch epoch(std::uint64_t position) const noexcept { return {slot, base + position}; }
     Moment now() const { return {clock, {slot, last}}; }
+    /// Remembers the clock as the one from this position on, if it has changed.
+    void keep_stage(Position from, const HostFloor& floor);
+    /// Returns work on other slots that the operation at a position of the slot is ordered after.
+    /// If the position is older than all remembered clocks, the result may include work that the
+    /// stream waited for later.
+    const Clock& clock_at(Position at) const noexcept;
     void note(std::uint64_t other, const KnownOrder& order);
     void note(GraphLaunch launch);
     /// Returns the launch at a position of the slot. Returns null if it is unknown.

@@ -1,6 +1,5 @@
 #include "check/words.hpp"
 
-#include <algorithm>
 #include <string_view>
 
 #include "core/base/format.hpp"

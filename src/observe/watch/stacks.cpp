@@ -5,13 +5,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
-#include <cstdio>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <span>
-#include <string_view>
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>

@@ -1,8 +1,6 @@
 // NCCL, loaded at run time, so that a program that does not use NCCL runs without it.
 #pragma once
 
-#include <string>
-
 #include <nccl.h>
 
 #include <heddle/location.hpp>

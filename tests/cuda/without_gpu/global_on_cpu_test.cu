@@ -18,10 +18,9 @@ TEST_CASE("a __global__ function on a CPU stream is a usage error", "[cuda]") {
     const Stream s(cpu_device());
     Array<int> x = zeros<int>(s, 10);
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { launch(s, write_indices, grid(1, 32), x, 10); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
-    CHECK(error->where().line == line);
+    const Error error = thrown_by([&] { launch(s, write_indices, grid(1, 32), x, 10); });
+    CHECK(error.code() == ErrorCode::usage);
+    CHECK(error.where().line == line);
     s.synchronize();
     CHECK_FALSE(s.is_poisoned());
 }

@@ -1,7 +1,6 @@
 // Programs with a kernel or host function that does not return.
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
 #include "watch/programs/programs.hpp"
 

@@ -1,11 +1,9 @@
 // Calls of CUB for algorithms on CUDA devices. Included where nvcc compiles.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include <cuda/std/functional>

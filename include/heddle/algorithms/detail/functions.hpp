@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <type_traits>
 
 #include <heddle/kernel.hpp>

@@ -3,11 +3,8 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <type_traits>
 
 #include <heddle/concurrency/pipeline_options.hpp>

@@ -1,11 +1,9 @@
 // The work of kernel nodes, without their types.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include <heddle/graph/node_of.hpp>
 #include <heddle/launch/dependent_launch.hpp>

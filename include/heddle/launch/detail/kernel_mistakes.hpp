@@ -4,9 +4,7 @@
 // heddle/detail/mistakes.hpp, or contains a static_assert.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
-#include <initializer_list>
 #include <tuple>
 #include <type_traits>
 #include <utility>

@@ -2,10 +2,6 @@
 // compile.
 #pragma once
 
-#include <concepts>
-#include <initializer_list>
-#include <type_traits>
-
 #include <heddle/detail/mistakes.hpp>
 #include <heddle/launch/launch_shape.hpp>
 #include <heddle/stream/stream.hpp>

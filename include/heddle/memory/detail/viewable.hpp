@@ -1,7 +1,6 @@
 // The ranges that convert to views.
 #pragma once
 
-#include <concepts>
 #include <type_traits>
 
 #include <heddle/detail/access.hpp>

@@ -1,7 +1,6 @@
 #include "timeline/clock/clock_lines.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace heddle::detail {

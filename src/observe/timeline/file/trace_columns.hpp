@@ -6,10 +6,8 @@
 // missing ones.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>

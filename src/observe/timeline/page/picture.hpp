@@ -2,7 +2,6 @@
 // divided into lanes. Bars in one lane do not overlap.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "timeline/solve/solution.hpp"

@@ -1,7 +1,6 @@
 // The records of one thread, with caches that make recording fast.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 

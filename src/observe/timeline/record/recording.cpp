@@ -1,5 +1,4 @@
 // The public interface of recordings.
-#include <optional>
 
 #include <heddle/memory/array.hpp>
 #include <heddle/observe/timeline.hpp>

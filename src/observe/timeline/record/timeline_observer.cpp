@@ -1,7 +1,6 @@
 #include "timeline/record/timeline_observer.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <ctime>
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -3,8 +3,6 @@
 // Each step is registered beside the state that it resets.
 #pragma once
 
-#include <mutex>
-
 namespace heddle::detail {
 
 /// The process-wide locks, in the order in which threads take them, outermost first.

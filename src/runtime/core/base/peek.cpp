@@ -1,7 +1,6 @@
 #include "core/base/peek.hpp"
 
 #include <cstdint>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>

@@ -1,6 +1,5 @@
 // Building graphs: topological order, cycles, child graphs, and copies of graphs.
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <utility>
 

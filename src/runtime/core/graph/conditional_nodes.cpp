@@ -1,7 +1,6 @@
 // Conditional nodes: how they are made and checked.
 #include <heddle/graph/conditional_nodes.hpp>
 
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>

@@ -1,6 +1,5 @@
 // The memory that a graph uses and owns, and whether its arrays and events still exist.
 #include <algorithm>
-#include <utility>
 
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"

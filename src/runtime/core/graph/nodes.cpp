@@ -1,6 +1,5 @@
 // Setters of nodes: checks and changes. The node need not belong to a graph yet.
 #include <algorithm>
-#include <cstring>
 
 #include <heddle/graph/host_node.hpp>
 #include <heddle/graph/nodes.hpp>

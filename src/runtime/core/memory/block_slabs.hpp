@@ -2,8 +2,6 @@
 // record.
 #pragma once
 
-#include <cstdint>
-
 #include <heddle/memory/detail/block.hpp>
 
 namespace heddle::detail {

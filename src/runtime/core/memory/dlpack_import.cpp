@@ -1,8 +1,6 @@
 // from_dlpack(): arrays of other libraries' tensors (docs/adr/0072).
 #include <memory>
 #include <mutex>
-#include <span>
-#include <utility>
 
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"

@@ -3,7 +3,6 @@
 #include <functional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include <heddle/memory/array.hpp>
 #include <heddle/memory/interprocess.hpp>

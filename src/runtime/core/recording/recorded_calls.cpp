@@ -1,9 +1,6 @@
 // Calls on streams that a capture or a batch records: operations, waits, events, and memory.
 #include "core/stream/recorded_calls.hpp"
 
-#include <algorithm>
-#include <thread>
-
 #include "core/base/fork.hpp"
 #include "core/graph/build.hpp"
 #include "core/graph/memory_use.hpp"

@@ -2,7 +2,6 @@
 // only CUDA devices have it.
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>

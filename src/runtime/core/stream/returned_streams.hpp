@@ -1,7 +1,6 @@
 // Streams that branches or leases have returned, for reuse.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>

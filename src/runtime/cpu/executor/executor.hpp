@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 namespace heddle::detail::cpu {
 

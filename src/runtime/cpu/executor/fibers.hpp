@@ -1,7 +1,6 @@
 // The fibers of one CPU stream, under ThreadSanitizer only (see fiber.hpp).
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,5 @@
 // Memory on the CPU: allocation, and frees in stream order.
 #include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <vector>
 
 #include "core/base/address_sanitizer.hpp"

@@ -1,11 +1,9 @@
 #include "cuda/code/nvrtc.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/base/errors.hpp"
 #include "core/base/format.hpp"
-#include <dlfcn.h>
 #include <link.h>
 #include <sys/stat.h>
 

@@ -1,8 +1,5 @@
 #include "cuda/device/deferred.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <list>
 #include <mutex>
 #include <new>
 

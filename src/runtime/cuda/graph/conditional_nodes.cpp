@@ -1,6 +1,5 @@
 // Conditional nodes on CUDA: the kernel that sets the condition, the native node itself, and its
 // bodies, which are graphs that the native node owns.
-#include <string>
 
 #include "cuda/device/context.hpp"
 #include "cuda/device/versions.hpp"

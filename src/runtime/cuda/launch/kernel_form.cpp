@@ -1,8 +1,6 @@
 #include "cuda/launch/kernel_form.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cstdint>
 #include <span>
 
 #include <heddle/code/module.hpp>

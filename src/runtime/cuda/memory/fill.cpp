@@ -1,7 +1,5 @@
 // Chooses the method of each fill on a CUDA stream. Fills in graphs are in cuda/graph.
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "cuda/device/backend.hpp"

@@ -1,8 +1,6 @@
 // Events, and waits between streams.
 #include "cuda/stream/event.hpp"
 
-#include <cstring>
-
 #include "core/base/report.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"

@@ -141,8 +141,6 @@ TEST_CASE("a rectangle is copied in stream order, without a stream as copies are
 TEST_CASE("a pitch that is less than a row is refused as that") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 100);
-    const auto error = error_of([&] { (void)View2D<int>(x.view(), 10, 10, 5); });
-    REQUIRE(error);
-    CHECK(std::string(error->what()).find("a pitch of 5 elements is less than the 10 columns") !=
-          std::string::npos);
+    const Error error = thrown_by([&] { (void)View2D<int>(x.view(), 10, 10, 5); });
+    CHECK_THAT(error.what(), contains("a pitch of 5 elements is less than the 10 columns"));
 }

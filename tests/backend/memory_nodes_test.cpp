@@ -1,7 +1,6 @@
 // Memory nodes of graphs, priorities of nodes, fills with elements of any type, and Graph::reset().
 #include <atomic>
 
-#include "held.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -60,8 +59,7 @@ TEST_CASE("memory of a node that was never built goes with the node") {
 TEST_CASE("a clone keeps the memory when the graph is gone, also while it is launched") {
     DrainedGate gate;
     const Stream s(test_device());
-    Array<int> y = zeros<int>(s, 1000);
-    s.synchronize();
+    Array<int> y = ready_zeros<int>(s, 1000);
     Graph clone;
     {
         auto memory = alloc_node<int>(test_device(), 1000);
@@ -301,8 +299,7 @@ TEST_CASE("fills of graphs take elements of any size up to 64 bytes, and change"
 TEST_CASE("a graph that was reset holds nothing, and what it was launched for goes on") {
     DrainedGate gate;
     const Stream s(test_device());
-    Array<int> x = zeros<int>(s, 10);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 10);
     auto add = kernel_node(test_device(), Add{}, dim(10), x, 1);
     Graph graph = add.build();
     graph.instantiate();

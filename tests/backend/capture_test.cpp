@@ -1,9 +1,6 @@
 // Captures: recorded work, participating streams, rejected calls, and the state after a failure.
-#include "held.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
-
-#include <thread>
 
 using namespace heddle_test;
 
@@ -485,32 +482,29 @@ TEST_CASE("a captured graph is cloned, changed and updated like a built one") {
 TEST_CASE("captures on several threads at once do not know of each other") {
     const Drained drained;
     constexpr int threads = 4, rounds = 25;
-    std::vector<std::thread> all;
     std::atomic<int> wrong{0};
-    for (int t = 0; t < threads; ++t)
-        all.emplace_back([&, t] {
-            const Stream a(test_device()), b(test_device());
-            Array<int> x = empty<int>(a, 100);
-            fill(a, x, 0);
-            int expected = 0;
-            for (int i = 0; i < rounds; ++i) {
-                Graph graph = capture(a, [&] {
-                    launch(a, Add{}, dim(100), x, t + 1);
-                    b.wait_stream(a);
-                    launch(b, Add{}, dim(100), x, i);
-                    a.wait_stream(b);
-                });
-                graph.launch(a);
-                graph.launch(a);
-                expected += 2 * (t + 1 + i);
-            }
-            a.synchronize();
-            auto back = pinned<int>(100);
-            copy(a, back, x);
-            a.synchronize();
-            for (const int value : back.view()) wrong += value != expected;
-        });
-    for (std::thread& thread : all) thread.join();
+    on_threads(threads, [&](int t) {
+        const Stream a(test_device()), b(test_device());
+        Array<int> x = empty<int>(a, 100);
+        fill(a, x, 0);
+        int expected = 0;
+        for (int i = 0; i < rounds; ++i) {
+            Graph graph = capture(a, [&] {
+                launch(a, Add{}, dim(100), x, t + 1);
+                b.wait_stream(a);
+                launch(b, Add{}, dim(100), x, i);
+                a.wait_stream(b);
+            });
+            graph.launch(a);
+            graph.launch(a);
+            expected += 2 * (t + 1 + i);
+        }
+        a.synchronize();
+        auto back = pinned<int>(100);
+        copy(a, back, x);
+        a.synchronize();
+        for (const int value : back.view()) wrong += value != expected;
+    });
     CHECK(wrong == 0);
 }
 

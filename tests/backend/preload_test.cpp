@@ -39,15 +39,13 @@ TEST_CASE("a launch that would load code while its device is busy is refused, if
     if (const std::string reason = no_loads(); !reason.empty()) HEDDLE_SKIP(reason);
     const Drained drained;
     const Stream busy(test_device()), s(test_device());
-    Array<int> x = zeros<int>(s, 10);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 10);
     const Policy policy(CodeLoadPolicy::refuse);
     Gate gate(busy);
     const std::uint64_t before = code_loads_while_busy();
-    const auto refused = error_of([&] { launch(s, NotLoaded{}, dim(10), x); });
-    REQUIRE(refused);
-    CHECK(std::string(refused->what()).find("NotLoaded") != std::string::npos);
-    CHECK(std::string(refused->what()).find("preload()") != std::string::npos);
+    const Error refused = thrown_by([&] { launch(s, NotLoaded{}, dim(10), x); });
+    CHECK_THAT(refused.what(), contains("NotLoaded"));
+    CHECK_THAT(refused.what(), contains("preload()"));
     CHECK(code_loads_while_busy() == before + 1);
     gate.open();
     busy.synchronize();
@@ -83,8 +81,7 @@ TEST_CASE("a load at a bad time is told to the report hook, if that is wanted", 
     const Drained drained;
     const Reports reports;
     const Stream busy(test_device()), s(test_device());
-    Array<int> x = zeros<int>(s, 10);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 10);
     const Policy policy(CodeLoadPolicy::warn);
     Gate gate(busy);
     // A host function holds the stream, and no kernel runs, so loading need not wait.

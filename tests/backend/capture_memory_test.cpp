@@ -1,5 +1,4 @@
 // Arrays that are allocated, and maybe freed, while a stream is captured.
-#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 

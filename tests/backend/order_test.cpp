@@ -1,13 +1,12 @@
 // wait_stream(): the order that it creates, and when it is elided or must not be.
-#include "held.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 #include "waits_of.hpp"
 
 using namespace heddle_test;
 
-TEST_CASE("wait_stream orders later work after the other's earlier work") {
-    const OrderLog seen;
+TEST_CASE("wait_stream orders what comes after what the other was given before") {
+    const Recorder seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
@@ -17,7 +16,7 @@ TEST_CASE("wait_stream orders later work after the other's earlier work") {
     check_held(seen, gate, a, {"b", "a"});
 }
 
-TEST_CASE("wait_stream does not wait for the other's later work") {
+TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});
@@ -29,8 +28,8 @@ TEST_CASE("wait_stream does not wait for the other's later work") {
     CHECK_FALSE(b.is_complete());
 }
 
-TEST_CASE("wait_stream does not hold up the waiter's earlier work, nor the other stream") {
-    const OrderLog seen;
+TEST_CASE("wait_stream does not hold up what the waiter was given before, nor the other stream") {
+    const Recorder seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
@@ -52,7 +51,7 @@ TEST_CASE("wait_stream does not hold up the waiter's earlier work, nor the other
 }
 
 TEST_CASE("order goes through chains of waits") {
-    const OrderLog seen;
+    const Recorder seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     gate.hold(a);
@@ -64,7 +63,7 @@ TEST_CASE("order goes through chains of waits") {
 }
 
 TEST_CASE("streams may wait for each other in turn") {
-    const OrderLog seen;
+    const Recorder seen;
     const Drained drained;
     const Stream a(test_device()), b(test_device());
     Strings expected;
@@ -79,7 +78,7 @@ TEST_CASE("streams may wait for each other in turn") {
 }
 
 TEST_CASE("the free functions wait as the member does") {
-    const OrderLog seen;
+    const Recorder seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     gate.hold(a);
@@ -91,9 +90,7 @@ TEST_CASE("the free functions wait as the member does") {
         wait_stream(b);
     }
     seen.note(c, "c");
-    gate.open();
-    c.synchronize();
-    CHECK(seen.seen() == Strings{"a", "b", "c"});
+    check_opened(seen, gate, c, {"a", "b", "c"});
 }
 
 TEST_CASE("waiting on a stream with new work inserts a wait") {
@@ -110,7 +107,7 @@ TEST_CASE("a stream's wait on itself is elided") {
     CHECK(waits_of([&] { a.wait_stream(a); }) == elided);
 }
 
-TEST_CASE("a second wait on a stream without work since is elided") {
+TEST_CASE("a second wait on a stream that was given nothing since is elided") {
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});
     a.wait_stream(b);
@@ -175,7 +172,7 @@ TEST_CASE("a scope entered again from the same stream with nothing new waits for
 }
 
 TEST_CASE("an elided wait is one that held: the order is there") {
-    const OrderLog seen;
+    const Recorder seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
@@ -183,9 +180,7 @@ TEST_CASE("an elided wait is one that held: the order is there") {
     a.wait_stream(b);
     CHECK(waits_of([&] { a.wait_stream(b); }) == elided);
     seen.note(a, "a");
-    gate.open();
-    a.synchronize();
-    CHECK(seen.seen() == Strings{"b", "a"});
+    check_opened(seen, gate, a, {"b", "a"});
 }
 
 TEST_CASE("a wait on a new stream is never taken for one on a destroyed stream") {
@@ -215,7 +210,7 @@ TEST_CASE("what a destroyed stream waited for, a new one did not") {
 }
 
 TEST_CASE("a stream that waits on more streams than it remembers still waits on each") {
-    const OrderLog seen;
+    const Recorder seen;
     DrainedGate gate;
     const Stream a(test_device());
     std::vector<Stream> others;
@@ -240,7 +235,7 @@ TEST_CASE("a stream that waits on more streams than it remembers still waits on 
 
 TEST_CASE(
     "a wait on an event that was recorded before later work does not make a later wait redundant") {
-    const OrderLog seen;
+    const Recorder seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});
@@ -250,9 +245,7 @@ TEST_CASE(
     a.wait_event(early);
     CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
     seen.note(a, "a");
-    gate.open();
-    a.synchronize();
-    CHECK(seen.seen() == Strings{"b", "a"});
+    check_opened(seen, gate, a, {"b", "a"});
 }
 
 TEST_CASE("a wait on an event is elided on the event's own stream, and stands for no wait on the "
@@ -275,21 +268,18 @@ TEST_CASE("streams tied by many threads at once keep every order they were promi
     std::atomic<int> wrong{0};
     std::vector<Stream> shared;
     for (int i = 0; i < 4; ++i) shared.emplace_back(test_device());
-    std::vector<std::thread> threads;
     const std::size_t rounds = repetitions(300, 50);
-    for (std::size_t t = 0; t < 4; ++t)
-        threads.emplace_back([&, t] {
-            const Stream mine(test_device());
-            std::atomic<std::size_t> enqueued{0};
-            for (std::size_t i = 0; i < rounds; ++i) {
-                const Stream& via = shared[(t + i) % shared.size()];
-                launch_host(mine, [&] { ++enqueued; });
-                via.wait_stream(mine);
-                launch_host(via, [&, i] { wrong += enqueued < i + 1; });
-                mine.wait_stream(via);
-            }
-            mine.synchronize();
-        });
-    for (std::thread& t : threads) t.join();
+    on_threads(4, [&](std::size_t t) {
+        const Stream mine(test_device());
+        std::atomic<std::size_t> given{0};
+        for (std::size_t i = 0; i < rounds; ++i) {
+            const Stream& via = shared[(t + i) % shared.size()];
+            launch_host(mine, [&] { ++given; });
+            via.wait_stream(mine);
+            launch_host(via, [&, i] { wrong += given < i + 1; });
+            mine.wait_stream(via);
+        }
+        mine.synchronize();
+    });
     CHECK(wrong == 0);
 }

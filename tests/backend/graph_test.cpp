@@ -1,5 +1,4 @@
 // Graphs built from nodes: order, changes, errors, and the destruction of objects that they use.
-#include "held.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -53,7 +52,7 @@ TEST_CASE("a diamond: both sides come after the top, the bottom after both sides
 }
 
 TEST_CASE("a graph comes in its stream's order, and what comes after it waits for all of it") {
-    const OrderLog seen;
+    const Recorder seen;
     const Drained drained;
     Gate before, inside;
     const Stream s(test_device());
@@ -64,11 +63,7 @@ TEST_CASE("a graph comes in its stream's order, and what comes after it waits fo
     before.hold(s);
     graph.launch(s);
     seen.note(s, "after");
-    finish_work(test_device());
-    CHECK(seen.seen().empty());
-    before.open();
-    s.synchronize();
-    CHECK(seen.seen() == Strings{"first", "second", "after"});
+    check_held(seen, before, s, {"first", "second", "after"});
 }
 
 TEST_CASE("launches of one graph come one after the other, on different streams too") {
@@ -124,8 +119,7 @@ TEST_CASE("arguments, extents, copies and fills of single nodes change for the n
 TEST_CASE("a launch that has not run yet keeps what it was launched with") {
     DrainedGate gate;
     const Stream s(test_device());
-    Array<int> x = zeros<int>(s, 10);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 10);
     auto add = kernel_node(test_device(), Add{}, dim(10), x, 1);
     Graph graph = add.build();
     graph.instantiate();
@@ -192,9 +186,8 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
         for (int i = 0; i < 3; ++i) nodes.push_back(kernel_node(Add{}, dim(10), x, 1));
         for (std::size_t i = 0; i < 3; ++i) nodes[i].after(nodes[(i + 1) % 3]);
         a.after(nodes[0]);
-        const auto error = error_of([&] { (void)a.build(); });
-        REQUIRE(error);
-        const std::string text = error->what();
+        const Error error = thrown_by([&] { (void)a.build(); });
+        const std::string text = error.what();
         // Node 0 depends on node 1, node 1 on node 2, and node 2 on node 0.
         const auto at = [&](const char* label, std::size_t from) { return text.find(label, from); };
         const std::size_t first = at("#1", 0), second = at("#2", 0), third = at("#3", 0);
@@ -210,9 +203,7 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
         b.after(c);
         CHECK(mentions(error_of([&] { (void)b.build(); }), "kernel 'c' has no arguments"));
         Array<int> none;
-        const auto error = error_of([&] { c.args(none, 1); });
-        REQUIRE(error);
-        CHECK(error->call() == "args");
+        CHECK(thrown_by([&] { c.args(none, 1); }).call() == "args");
         c.args(x, 1);
         b.build().launch();
         CHECK(to_host(x) == Ints(10, 2));
@@ -259,8 +250,7 @@ TEST_CASE("memory that went before its graph is launched is an error that names 
 TEST_CASE("memory is freed after the graphs that were launched with it") {
     DrainedGate gate;
     const Stream s(test_device()), other(test_device());
-    Array<int> y = zeros<int>(s, 1000);
-    s.synchronize();
+    Array<int> y = ready_zeros<int>(s, 1000);
     gate.hold(s);
     {
         Array<int> x = full<int>(other, 1000, 3);
@@ -332,7 +322,7 @@ TEST_CASE("a graph may be part of another") {
 
 TEST_CASE(
     "a graph records events and waits for events, so that graphs on two streams come in order") {
-    const OrderLog seen;
+    const Recorder seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     Event between(test_device());
@@ -363,10 +353,9 @@ TEST_CASE("a host function of a graph that fails poisons the stream, and what co
     auto next = host_node(test_device(), [&] { ++ran; }).after(fails);
     Graph graph = next.build();
     graph.launch(s);
-    const auto error = error_of([&] { s.synchronize(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::work_failed);
-    CHECK(cause_of(*error) == "boom");
+    const Error error = thrown_by([&] { s.synchronize(); });
+    CHECK(error.code() == ErrorCode::work_failed);
+    CHECK(cause_of(error) == "boom");
     CHECK(ran == 0);
     (void)s.clear_error();
     auto fine = host_node(test_device(), [&] { ++ran; });
@@ -477,23 +466,20 @@ TEST_CASE("a graph is launched on its own kind of device, and counted") {
 
 TEST_CASE("graphs are launched, changed and destroyed by many threads at once") {
     const Drained drained;
-    std::vector<std::thread> threads;
     std::atomic<int> wrong{0};
-    for (int t = 0; t < 4; ++t)
-        threads.emplace_back([&] {
-            const Stream s(test_device());
-            for (int i = 0; i < 20; ++i) {
-                Array<int> x = zeros<int>(s, 500);
-                auto top = kernel_node(test_device(), Add{}, dim(500), x, 1);
-                auto bottom = kernel_node(test_device(), Multiply{}, dim(500), x, 3).after(top);
-                Graph graph = bottom.build();
-                graph.launch(s);
-                top.args(x, 2);
-                graph.launch(s);
-                wrong += to_host(s, x) != Ints(500, 15);
-            }
-        });
-    for (std::thread& thread : threads) thread.join();
+    on_threads(4, [&] {
+        const Stream s(test_device());
+        for (int i = 0; i < 20; ++i) {
+            Array<int> x = zeros<int>(s, 500);
+            auto top = kernel_node(test_device(), Add{}, dim(500), x, 1);
+            auto bottom = kernel_node(test_device(), Multiply{}, dim(500), x, 3).after(top);
+            Graph graph = bottom.build();
+            graph.launch(s);
+            top.args(x, 2);
+            graph.launch(s);
+            wrong += to_host(s, x) != Ints(500, 15);
+        }
+    });
     CHECK(wrong == 0);
 }
 

@@ -22,9 +22,7 @@ TEST_CASE("streams of two devices wait for each other", "[multi]") {
     finish_work(test_devices()[0]);
     finish_work(test_devices()[1]);
     CHECK(seen.seen().empty());
-    gate.open();
-    c.synchronize();
-    CHECK(seen.seen() == Strings{"a", "b", "c"});
+    check_opened(seen, gate, c, {"a", "b", "c"});
 }
 
 TEST_CASE("a redundant wait between devices is elided like any other", "[multi]") {
@@ -125,10 +123,9 @@ TEST_CASE("a failure goes to the other device with a wait", "[multi]") {
     launch_host(a, [] { throw Boom("from the first device"); });
     b.wait_stream(a);
     launch_host(b, [] {});
-    const auto error = error_of([&] { b.synchronize(); });
-    REQUIRE(error);
-    CHECK(cause_of(*error) == "from the first device");
-    CHECK(error->device() == test_devices()[0]);
+    const Error error = thrown_by([&] { b.synchronize(); });
+    CHECK(cause_of(error) == "from the first device");
+    CHECK(error.device() == test_devices()[0]);
 }
 
 TEST_CASE("an array of one device that is freed while the other device reads it keeps its memory "
@@ -138,18 +135,15 @@ TEST_CASE("an array of one device that is freed while the other device reads it 
     const Drained drained;
     const std::size_t n = 50'000;
     const Stream a(test_devices()[0]), b(test_devices()[1]);
-    Array<int> y = zeros<int>(b, n);
-    b.synchronize();
+    Array<int> y = ready_zeros<int>(b, n);
     Gate gate;
     {
-        Array<int> x = full<int>(a, n, 5);
-        a.synchronize();
+        Array<int> x = ready_full<int>(a, n, 5);
         gate.hold(b);
         copy(b, y, x);
     }
     for (int i = 0; i < 4; ++i) {
-        const Array<int> again = full<int>(a, n, -1);
-        a.synchronize();
+        const Array<int> again = ready_full<int>(a, n, -1);
     }
     gate.open();
     CHECK(to_host(b, y) == std::vector<int>(n, 5));

@@ -1,5 +1,4 @@
 // Events: how a record affects waits by streams and by the host.
-#include "held.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

@@ -222,11 +222,10 @@ TEST_CASE("a negative extent is refused where it is written, and the message has
     const auto count = static_cast<std::size_t>(-3);  // as if a negative number was converted
     const auto minus = static_cast<std::size_t>(-1);
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { (void)dim(count); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
-    CHECK(error->where().line == line);
-    CHECK_THAT(error->what(), contains("-3"));
+    const Error error = thrown_by([&] { (void)dim(count); });
+    CHECK(error.code() == ErrorCode::usage);
+    CHECK(error.where().line == line);
+    CHECK_THAT(error.what(), contains("-3"));
     CHECK_THROWS_AS(dim(minus, 4), UsageError);
     CHECK_THROWS_AS(dim(4, minus), UsageError);
     CHECK_THROWS_AS(dim(minus, 4, 4), UsageError);
@@ -340,8 +339,7 @@ TEST_CASE("an explicit stream runs the kernel there, whatever is current") {
 TEST_CASE("a kernel waits its turn on its stream") {
     DrainedGate gate;
     const Stream s(test_device());
-    Array<int> x = zeros<int>(s, 10);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 10);
     gate.hold(s);
     launch(s, Set{}, dim(10), x, 5);
     const Stream other(test_device());
@@ -397,11 +395,10 @@ TEST_CASE("what a CPU kernel throws poisons its stream, wherever among the indic
     const std::size_t at = GENERATE(0u, 1u, 50'000u, 99'999u);
     const Stream s(test_device());
     launch(s, ThrowAt{}, dim(100'000), at);
-    const auto error = error_of([&] { s.synchronize(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::work_failed);
-    CHECK(cause_of(*error) == "at " + std::to_string(at));
-    CHECK_THAT(error->what(), contains("ThrowAt"));
+    const Error error = thrown_by([&] { s.synchronize(); });
+    CHECK(error.code() == ErrorCode::work_failed);
+    CHECK(cause_of(error) == "at " + std::to_string(at));
+    CHECK_THAT(error.what(), contains("ThrowAt"));
 }
 
 TEST_CASE("a CPU kernel of which every index throws fails once") {
@@ -417,10 +414,9 @@ TEST_CASE("an array that holds nothing is no argument, an empty view is") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 4), gone = std::move(x), never;
     for (Array<int>* array : {&x, &never}) {
-        const auto error = error_of([&] { launch(s, Add{}, dim(4), *array, 1); });
-        REQUIRE(error);
-        CHECK(error->code() == ErrorCode::usage);
-        CHECK(std::string(error->what()).find("this array has no memory") != std::string::npos);
+        const Error error = thrown_by([&] { launch(s, Add{}, dim(4), *array, 1); });
+        CHECK(error.code() == ErrorCode::usage);
+        CHECK_THAT(error.what(), contains("this array has no memory"));
     }
     launch(s, Add{}, dim(0), View<int>(), 1);
     CHECK(to_host(s, gone) == std::vector<int>(4, 0));

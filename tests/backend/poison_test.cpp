@@ -9,28 +9,25 @@ TEST_CASE("a host function that throws poisons its stream") {
     CHECK_FALSE(s.is_poisoned());
     poison(s, "first");
     CHECK(s.is_poisoned());
-    const auto error = error_of([&] { s.synchronize(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::work_failed);
-    CHECK(cause_of(*error) == "first");
+    const Error error = thrown_by([&] { s.synchronize(); });
+    CHECK(error.code() == ErrorCode::work_failed);
+    CHECK(cause_of(error) == "first");
 }
 
 TEST_CASE("whatever a host function throws is kept") {
     const Stream s(test_device());
     launch_host(s, [] { throw 42; });
-    const auto error = error_of([&] { s.synchronize(); });
-    REQUIRE(error);
-    REQUIRE(error->cause() != nullptr);
-    CHECK_THROWS_AS(std::rethrow_exception(error->cause()), int);
+    const Error error = thrown_by([&] { s.synchronize(); });
+    REQUIRE(error.cause() != nullptr);
+    CHECK_THROWS_AS(std::rethrow_exception(error.cause()), int);
 }
 
 TEST_CASE("a heddle error thrown by a host function is the cause") {
     const Stream s(test_device());
     launch_host(s, [] { synchronize(); });
-    const auto error = error_of([&] { s.synchronize(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::work_failed);
-    CHECK_THROWS_AS(std::rethrow_exception(error->cause()), UsageError);
+    const Error error = thrown_by([&] { s.synchronize(); });
+    CHECK(error.code() == ErrorCode::work_failed);
+    CHECK_THROWS_AS(std::rethrow_exception(error.cause()), UsageError);
 }
 
 TEST_CASE("later work on a poisoned stream is dropped, silently and counted") {
@@ -87,9 +84,7 @@ TEST_CASE("the first error wins") {
     launch_host(s, [] { throw Boom("first"); });
     launch_host(s, [] { throw Boom("second"); });
     gate.open();
-    const auto error = error_of([&] { s.synchronize(); });
-    REQUIRE(error);
-    CHECK(cause_of(*error) == "first");
+    CHECK(cause_of(thrown_by([&] { s.synchronize(); })) == "first");
     launch_host(s, [] { throw Boom("third"); });
     CHECK(cause_of(*error_of([&] { s.synchronize(); })) == "first");
 }
@@ -117,9 +112,7 @@ TEST_CASE("every synchronisation on a poisoned stream throws its failure") {
 TEST_CASE("synchronising a device says what failed, and other streams go on") {
     const Stream s(test_device(), {.priority = 0, .name = "failing"}), other(test_device());
     poison(s);
-    const auto error = error_of([] { synchronize_device(test_device()); });
-    REQUIRE(error);
-    CHECK(error->stream() == "failing");
+    CHECK(thrown_by([] { synchronize_device(test_device()); }).stream() == "failing");
     std::atomic<bool> ran{false};
     launch_host(other, [&] { ran = true; });
     other.synchronize();
@@ -136,11 +129,10 @@ TEST_CASE("a stream that waits for a poisoned one is poisoned with the same fail
     seen.note(b, "b");
     c.wait_stream(b);
     seen.note(c, "c");
-    const auto error = error_of([&] { c.synchronize(); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::work_failed);
-    CHECK(error->stream() == "origin");
-    CHECK(cause_of(*error) == "from a");
+    const Error error = thrown_by([&] { c.synchronize(); });
+    CHECK(error.code() == ErrorCode::work_failed);
+    CHECK(error.stream() == "origin");
+    CHECK(cause_of(error) == "from a");
     CHECK(cause_of(*error_of([&] { b.synchronize(); })) == "from a");
     CHECK(seen.seen().empty());
 }
@@ -354,13 +346,10 @@ TEST_CASE("a failure that came by waiting names both streams") {
     const Stream s(test_device(), {.name = "first"}), t(test_device(), {.name = "second"});
     poison(s);
     t.wait_stream(s);
-    const auto error = error_of([&] { t.synchronize(); });
-    REQUIRE(error);
-    CHECK(error->stream() == "first");
-    CHECK(std::string(error->what())
-              .find("stream 'second' waited for the failed work, and failed too") !=
-          std::string::npos);
-    const auto own = error_of([&] { s.synchronize(); });
-    REQUIRE(own);
-    CHECK(std::string(own->what()).find("failed too") == std::string::npos);
+    const Error error = thrown_by([&] { t.synchronize(); });
+    CHECK(error.stream() == "first");
+    CHECK_THAT(error.what(),
+               contains("stream 'second' waited for the failed work, and failed too"));
+    const Error own = thrown_by([&] { s.synchronize(); });
+    CHECK(std::string(own.what()).find("failed too") == std::string::npos);
 }

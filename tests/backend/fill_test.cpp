@@ -92,8 +92,7 @@ TEST_CASE("fill_zero clears all bytes") {
 TEST_CASE("a fill waits its turn on its stream") {
     DrainedGate gate;
     const Stream s(test_device());
-    Array<int> x = full<int>(s, 100, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, 100, 1);
     gate.hold(s);
     fill(s, x, 2);
     const Stream other(test_device());
@@ -105,8 +104,7 @@ TEST_CASE("a fill waits its turn on its stream") {
 TEST_CASE("without a stream a fill runs on the current stream of the memory's device") {
     DrainedGate gate;
     const Stream s(test_device());
-    Array<int> x = full<int>(s, 100, 1);
-    s.synchronize();
+    Array<int> x = ready_full<int>(s, 100, 1);
     const ScopedStream in{s};
     const ScopedDevice elsewhere{cpu_device()};
     gate.hold(s);
@@ -141,10 +139,9 @@ TEST_CASE("host memory is filled too") {
 TEST_CASE("a fill of no memory is refused, a fill of nothing does nothing") {
     const Stream s(test_device());
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { fill(s, View<int>(nullptr, 10), 1); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
-    CHECK(error->where().line == line);
+    const Error error = thrown_by([&] { fill(s, View<int>(nullptr, 10), 1); });
+    CHECK(error.code() == ErrorCode::usage);
+    CHECK(error.where().line == line);
     fill(s, View<int>(), 1);
     s.synchronize();
     CHECK_FALSE(s.is_poisoned());

@@ -147,54 +147,48 @@ TEST_CASE("random programs in nested scopes do what they say") {
 TEST_CASE("random programs on many threads at once do what they say") {
     const Reports reports;
     std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    for (std::uint64_t t = 0; t < 6; ++t)
-        threads.emplace_back([&, t] {
-            for (std::size_t i = 0; i < repetitions(100, 5); ++i) {
-                Scenario program(test_devices()[t % test_devices().size()], 1000 * (t + 1) + i);
-                program.run(50);
-                wrong += program.wrong();
-            }
-        });
-    for (std::thread& t : threads) t.join();
+    on_threads(6, [&](std::uint64_t t) {
+        for (std::size_t i = 0; i < repetitions(100, 5); ++i) {
+            Scenario program(test_devices()[t % test_devices().size()], 1000 * (t + 1) + i);
+            program.run(50);
+            wrong += program.wrong();
+        }
+    });
     CHECK(wrong == 0);
     CHECK(reports.count() == 0);
 }
 
 TEST_CASE("random waits among shared streams, from many threads, lose no work") {
     const Drained drained;
-    std::atomic<std::size_t> enqueued{0}, ran{0};
+    std::atomic<std::size_t> given{0}, ran{0};
     std::vector<Stream> streams;
     for (std::size_t i = 0; i < 12; ++i)
         streams.emplace_back(test_devices()[i % test_devices().size()]);
-    std::vector<std::thread> threads;
-    for (std::uint64_t t = 1; t <= 4; ++t)
-        threads.emplace_back([&, t] {
-            Random random(t);
-            for (std::size_t i = 0; i < repetitions(10'000, 300); ++i) {
-                const StreamRef a = streams[random.below(streams.size())],
-                                b = streams[random.below(streams.size())];
-                switch (random.below(5)) {
-                case 0: a.wait_stream(b); break;
-                case 1: a.wait_event(b.record_event()); break;
-                case 2: {
-                    const ScopedStream in{a};
-                    const ScopedStream inner{
-                        b, {.wait_on_enter = true, .wait_on_exit = random.below(2) == 0}};
-                    break;
-                }
-                default: ++enqueued; launch_host(a, [&] { ++ran; });
-                }
+    on_threads(4, [&](std::uint64_t t) {
+        Random random(t + 1);
+        for (std::size_t i = 0; i < repetitions(10'000, 300); ++i) {
+            const StreamRef a = streams[random.below(streams.size())],
+                            b = streams[random.below(streams.size())];
+            switch (random.below(5)) {
+            case 0: a.wait_stream(b); break;
+            case 1: a.wait_event(b.record_event()); break;
+            case 2: {
+                const ScopedStream in{a};
+                const ScopedStream inner{
+                    b, {.wait_on_enter = true, .wait_on_exit = random.below(2) == 0}};
+                break;
             }
-        });
-    for (std::thread& t : threads) t.join();
+            default: ++given; launch_host(a, [&] { ++ran; });
+            }
+        }
+    });
     synchronize();
-    CHECK(ran == enqueued);
+    CHECK(ran == given);
 }
 
 TEST_CASE("streams, events and arrays destroyed in any order with work pending lose nothing") {
     const Drained drained;
-    std::atomic<std::size_t> enqueued{0}, ran{0};
+    std::atomic<std::size_t> given{0}, ran{0};
     Random random(7);
     std::vector<Stream> streams;
     std::vector<Event> events;
@@ -235,12 +229,12 @@ TEST_CASE("streams, events and arrays destroyed in any order with work pending l
                 last.record(streams[s]);
             }
             break;
-        default: ++enqueued; launch_host(streams[s], [&] { ++ran; });
+        default: ++given; launch_host(streams[s], [&] { ++ran; });
         }
     }
     streams.clear();
     arrays.clear();
     events.clear();
     synchronize_device(test_device());
-    CHECK(ran == enqueued);
+    CHECK(ran == given);
 }

@@ -11,16 +11,6 @@
 
 using namespace heddle_test;
 
-namespace {
-
-template <class F> void on_threads(int count, F&& f) {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < count; ++t) threads.emplace_back([&f, t] { f(t); });
-    for (std::thread& thread : threads) thread.join();
-}
-
-}  // namespace
-
 TEST_CASE("a scope in one thread changes nothing in another") {
     const Stream s(test_device());
     const ScopedStream in{s};
@@ -125,15 +115,13 @@ TEST_CASE("many threads may wait for one stream") {
     const Stream s(test_device());
     gate.hold(s);
     launch_host(s, [&] { ran = true; });
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 8; ++t)
-        threads.emplace_back([&, t] {
-            if (t % 2 == 0) s.synchronize();
-            else synchronize_device(test_device());
-            early += !ran;
-        });
+    Threads threads(8, [&](int t) {
+        if (t % 2 == 0) s.synchronize();
+        else synchronize_device(test_device());
+        early += !ran;
+    });
     gate.open();
-    for (std::thread& t : threads) t.join();
+    threads.join();
     CHECK(early == 0);
 }
 
@@ -272,25 +260,23 @@ TEST_CASE("names of streams are read while other threads open and close streams"
             wrong += all.size() != 1 || all[0].name != "the failed one";
         }
     });
-    std::vector<std::thread> opening;
-    for (int t = 0; t < 2; ++t)
-        opening.emplace_back([t] {
-            for (std::size_t i = 0; i < repetitions(500, 50); ++i) {
-                const Stream named(test_device(), {.priority = -static_cast<int>(i % 4),
-                                                   .name = std::string(40, 'a')});
-                StreamPool pool(test_device(), {.max_streams = 2, .shared = 1});
-                const StreamPool::Lease lease = pool.lease();
-                // Streams of branches are kept for later forks, separately for each priority.
-                const ScopedStream in(named, {.wait_on_enter = false});
-                if (t == 0) fork_join([] { launch_host([] {}); }, [] { launch_host([] {}); });
-            }
-        });
+    Threads opening(2, [](int t) {
+        for (std::size_t i = 0; i < repetitions(500, 50); ++i) {
+            const Stream named(test_device(), {.priority = -static_cast<int>(i % 4),
+                                               .name = std::string(40, 'a')});
+            StreamPool pool(test_device(), {.max_streams = 2, .shared = 1});
+            const StreamPool::Lease lease = pool.lease();
+            // Streams of branches are kept for later forks, separately for each priority.
+            const ScopedStream in(named, {.wait_on_enter = false});
+            if (t == 0) fork_join([] { launch_host([] {}); }, [] { launch_host([] {}); });
+        }
+    });
     // Makes so many streams that records of destroyed streams are reused, with other names.
-    opening.emplace_back([] {
+    on_another_thread([] {
         for (std::size_t i = 0; i < repetitions(20'000, 200); ++i)
             const Stream named(test_device(), {.name = std::string(20 + i % 40, 'b')});
     });
-    for (std::thread& thread : opening) thread.join();
+    opening.join();
     stop = true;
     reading.join();
     CHECK(wrong == 0);

@@ -19,10 +19,9 @@ TEST_CASE("text that names no device is a usage error which repeats it") {
     const std::string text = GENERATE("", "gpu", "cpu:", "cpu:x", "cpu:1x", "cpu:-1", "cpu :0",
                                       "cuda:99999999999999999999", "cpu:0:0", "CPU");
     CAPTURE(text);
-    const auto error = error_of([&] { Device{text}; });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::usage);
-    CHECK_THAT(error->what(), contains(text));
+    const Error error = thrown_by([&] { Device{text}; });
+    CHECK(error.code() == ErrorCode::usage);
+    CHECK_THAT(error.what(), contains(text));
 }
 
 TEST_CASE(
@@ -39,26 +38,23 @@ TEST_CASE(
 }
 
 TEST_CASE("a device with a negative index cannot be made") {
-    const auto error = error_of([] { Device(DeviceKind::cpu, -1); });
-    REQUIRE(error);
-    CHECK((error->code() == ErrorCode::usage || error->code() == ErrorCode::no_device));
+    const Error error = thrown_by([] { Device(DeviceKind::cpu, -1); });
+    CHECK((error.code() == ErrorCode::usage || error.code() == ErrorCode::no_device));
 }
 
 TEST_CASE("an error about a device knows the caller's line") {
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([] { Device("nonsense"); });
-    REQUIRE(error);
-    CHECK(error->where().line == line);
-    CHECK_THAT(error->where().file, contains("device_test.cpp"));
+    const Error error = thrown_by([] { Device("nonsense"); });
+    CHECK(error.where().line == line);
+    CHECK_THAT(error.where().file, contains("device_test.cpp"));
 }
 
 TEST_CASE("without CUDA devices, asking for one says why there are none") {
     if (device_count(DeviceKind::cuda) > 0) HEDDLE_SKIP("there is a CUDA device");
-    const auto error = error_of([] { Device("cuda:0"); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::no_device);
+    const Error error = thrown_by([] { Device("cuda:0"); });
+    CHECK(error.code() == ErrorCode::no_device);
     CHECK_FALSE(cuda_unavailable_reason().empty());
-    CHECK_THAT(error->what(), contains(cuda_unavailable_reason()));
+    CHECK_THAT(error.what(), contains(cuda_unavailable_reason()));
 }
 
 TEST_CASE("there is no reason why CUDA is unavailable where there is a CUDA device") {
@@ -117,8 +113,7 @@ TEST_CASE("a device reaches its own memory") {
     }
 }
 
-TEST_CASE("a GPU and a CPU device do not reach each other's memory", "[cross]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("a GPU and a CPU device do not reach each other's memory", "[cross]") {
     CHECK_FALSE(cpu_device().can_access_peer(Device("cuda:0")));
     CHECK_FALSE(cpu_device().can_access_pool(Device("cuda:0")));
 }

@@ -6,12 +6,8 @@
 
 using namespace heddle_test;
 
-#define SKIP_WITHOUT_CUDA()                                                                        \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
-TEST_CASE("a CUDA stream waits on a CPU stream", "[cross]") {
-    SKIP_WITHOUT_CUDA();
-    const OrderLog seen;
+CUDA_TEST_CASE("a CUDA stream waits on a CPU stream", "[cross]") {
+    const Recorder seen;
     const Drained drained;
     const Flag release;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
@@ -30,8 +26,7 @@ TEST_CASE("a CUDA stream waits on a CPU stream", "[cross]") {
     CHECK(to_host(cuda, x) == std::vector<int>(100, 5));
 }
 
-TEST_CASE("a CPU stream waits on a CUDA stream", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a CPU stream waits on a CUDA stream", "[cross]") {
     DrainedGate gate;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
     Array<int> x = zeros<int>(cuda, 100), staging = pinned<int>(100);
@@ -49,9 +44,8 @@ TEST_CASE("a CPU stream waits on a CUDA stream", "[cross]") {
     CHECK(seen == 5);
 }
 
-TEST_CASE("events of each kind of device are waited on from the other", "[cross]") {
-    SKIP_WITHOUT_CUDA();
-    const OrderLog seen;
+CUDA_TEST_CASE("events of each kind of device are waited on from the other", "[cross]") {
+    const Recorder seen;
     DrainedGate gate;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0")), last(cpu_device());
     gate.hold(cpu);
@@ -62,16 +56,13 @@ TEST_CASE("events of each kind of device are waited on from the other", "[cross]
     const Event second = cuda.record_event();
     last.wait_event(second);
     seen.note(last, "last");
-    finish_work(cpu_device());
+    settle(cpu_device());
     CHECK(seen.seen().empty());
-    gate.open();
-    last.synchronize();
-    CHECK(seen.seen() == Strings{"cpu", "cuda", "last"});
+    check_opened(seen, gate, last, {"cpu", "cuda", "last"});
 }
 
-TEST_CASE("work goes back and forth between the kinds in order", "[cross]") {
-    SKIP_WITHOUT_CUDA();
-    const OrderLog seen;
+CUDA_TEST_CASE("work goes back and forth between the kinds in order", "[cross]") {
+    const Recorder seen;
     const Drained drained;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
     Strings expected;
@@ -85,8 +76,7 @@ TEST_CASE("work goes back and forth between the kinds in order", "[cross]") {
     CHECK(seen.seen() == expected);
 }
 
-TEST_CASE("a redundant wait across kinds is elided", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a redundant wait across kinds is elided", "[cross]") {
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
     launch_host(cpu, [] {});
     cuda.wait_stream(cpu);
@@ -96,8 +86,7 @@ TEST_CASE("a redundant wait across kinds is elided", "[cross]") {
     CHECK(counted.stats().waits_inserted == 0);
 }
 
-TEST_CASE("a failure crosses between the kinds", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a failure crosses between the kinds", "[cross]") {
     const Stream cpu(cpu_device()), cuda(Device("cuda:0")), back(cpu_device());
     launch_host(cpu, [] { throw Boom("on the CPU"); });
     cuda.wait_stream(cpu);
@@ -114,8 +103,8 @@ TEST_CASE("a failure crosses between the kinds", "[cross]") {
     CHECK(cause_of(*error_of([&] { other.synchronize(); })) == "beside the GPU");
 }
 
-TEST_CASE("a CUDA stream that waits for a CPU stream holds up no other CUDA stream", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a CUDA stream that waits for a CPU stream holds up no other CUDA stream",
+               "[cross]") {
     DrainedGate gate;
     const Stream cpu(cpu_device());
     gate.hold(cpu);
@@ -135,9 +124,8 @@ TEST_CASE("a CUDA stream that waits for a CPU stream holds up no other CUDA stre
     CHECK(ran);
 }
 
-TEST_CASE("a CUDA stream may be destroyed while it waits for a CPU stream, and the reverse",
-          "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("a CUDA stream may be destroyed while it waits for a CPU stream, and the reverse",
+               "[cross]") {
     const Drained drained;
     std::atomic<int> ran{0};
     Gate gate;
@@ -154,17 +142,15 @@ TEST_CASE("a CUDA stream may be destroyed while it waits for a CPU stream, and t
     CHECK(eventually([&] { return ran == 3; }));
 }
 
-TEST_CASE("memory out of a kernel's reach is refused before the launch", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("memory out of a kernel's reach is refused before the launch", "[cross]") {
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
     Array<int> here = zeros<int>(cpu, 10), there = zeros<int>(cuda, 10), plain = pageable<int>(10);
     CHECK_THROWS_AS(launch(cpu, Iota{}, dim(10), there), UsageError);
     CHECK_THROWS_AS(launch(cuda, Iota{}, dim(10), here), UsageError);
     CHECK_THROWS_AS(launch(cuda, Iota{}, dim(10), plain), UsageError);
-    const auto error = error_of([&] { launch(cuda, Iota{}, dim(10), here); });
-    REQUIRE(error);
-    CHECK_THAT(error->what(), contains("cpu:0"));
-    CHECK_THAT(error->what(), contains("cuda:0"));
+    const Error error = thrown_by([&] { launch(cuda, Iota{}, dim(10), here); });
+    CHECK_THAT(error.what(), contains("cpu:0"));
+    CHECK_THAT(error.what(), contains("cuda:0"));
     Array<int> locked = pinned<int>(10);
     launch(cuda, Iota{}, dim(10), locked);  // both devices can access pinned memory
     cuda.synchronize();
@@ -175,8 +161,7 @@ TEST_CASE("memory out of a kernel's reach is refused before the launch", "[cross
     CHECK_FALSE(cuda.is_poisoned());
 }
 
-TEST_CASE("arrays are copied between a CPU device and a GPU", "[cross]") {
-    SKIP_WITHOUT_CUDA();
+CUDA_TEST_CASE("arrays are copied between a CPU device and a GPU", "[cross]") {
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
     const std::size_t n = GENERATE(10u, 3'000'000u);
     const ScopedStream in_cpu{cpu}, in_cuda{cuda};

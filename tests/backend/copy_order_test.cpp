@@ -65,8 +65,7 @@ TEST_CASE("the current device does not choose a copy's stream, the memory does")
     CHECK(to_host(s, y)[99] == 1);
 }
 
-TEST_CASE("a GPU's side of a copy chooses the stream, the destination first", "[cross]") {
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+CUDA_TEST_CASE("a GPU's side of a copy chooses the stream, the destination first", "[cross]") {
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
     const ScopedStream in_cpu{cpu}, in_cuda{cuda};
     Array<int> there = full<int>(cuda, 100, 1), here = full<int>(cpu, 100, 2);
@@ -163,8 +162,7 @@ TEST_CASE("a large copy between devices arrives", "[multi]") {
 TEST_CASE("to_host without a stream uses the array's device and its current stream") {
     const Drained drained;
     const Stream s(test_devices().back());
-    Array<int> x = zeros<int>(s, 100);
-    s.synchronize();
+    Array<int> x = ready_zeros<int>(s, 100);
     const ScopedStream in{s};
     const ScopedDevice elsewhere{cpu_device()};
     fill(s, x, 3);
