@@ -47,7 +47,7 @@ template <class F> void enqueue_natively(StreamRef stream, F&& function) {
         .push(detail::cpu::Step::work, Operation::type, &operation, 1, {}, false);
 }
 
-inline void note_natively(StreamRef s, const Recorder& seen, std::string what) {
+inline void note_natively(StreamRef s, const OrderLog& seen, std::string what) {
     enqueue_natively(s, [seen, what = std::move(what)] { seen.add(what); });
 }
 

@@ -159,11 +159,11 @@ template <std::integral N, class F> void on_threads(N count, F f) {
 /// Calls `f` on another thread, and waits for it.
 template <class F> void on_another_thread(F&& f) { std::thread(std::forward<F>(f)).join(); }
 
-/// Records the order in which events happen. Copies share one record. Thread-safe.
-class Recorder {
+/// Logs the order in which events happen. Copies share one log. Thread-safe.
+class OrderLog {
 public:
     void add(std::string what) const;
-    /// Enqueues a host function on `stream` that records this note.
+    /// Enqueues a host function on `stream` that logs this note.
     void note(StreamRef stream, std::string what) const;
     std::vector<std::string> seen() const;
     bool has(const std::string& what) const;
@@ -200,7 +200,7 @@ struct Here {
 
 /// Blocks until all work that is able to run on `device` has run. To do so, enqueues less urgent
 /// work, and waits for it.
-void settle(Device device);
+void finish_work(Device device);
 
 /// Returns whether `predicate` becomes true within patience(1 minute). Only use it for conditions
 /// that must become true, never for conditions that must stay false.
@@ -215,7 +215,7 @@ template <class P> bool eventually(P&& predicate) {
 
 /// Opens the gate, waits for the stream, and checks the notes and their order. `line` is the
 /// caller's.
-inline void check_opened(const Recorder& seen, Gate& gate, StreamRef last, const Strings& order,
+inline void check_opened(const OrderLog& seen, Gate& gate, StreamRef last, const Strings& order,
                          int line = __builtin_LINE()) {
     INFO("in line " << line);
     gate.open();
@@ -224,10 +224,10 @@ inline void check_opened(const Recorder& seen, Gate& gate, StreamRef last, const
 }
 
 /// Checks that nothing is noted while the gate is closed, and then the order, as check_opened().
-inline void check_held(const Recorder& seen, Gate& gate, StreamRef last, const Strings& order,
+inline void check_held(const OrderLog& seen, Gate& gate, StreamRef last, const Strings& order,
                        int line = __builtin_LINE()) {
     INFO("in line " << line);
-    settle(test_device());
+    finish_work(test_device());
     CHECK(seen.seen().empty());
     check_opened(seen, gate, last, order, line);
 }

@@ -19,7 +19,7 @@ enum class SeamCall : std::uint8_t {
     reached, synchronize_device, capture_id, reset_failure,
     wait_stream, open_event, close_event, forget_record, record, wait, is_event_complete,
     synchronize_event, elapsed_ms, failure_of, export_event, import_event,
-    signal, completion_of, await, signal_use, wait_use, synchronize_use, finish_enqueues,
+    signal, completion_of, wait_completion, signal_use, wait_use, synchronize_use, finish_enqueues,
     count_native, ask_progress, count_steps, look, list_shared_waits, worker_count,
     enqueue, launch, launch_timed, check_grid, copy, fill,
     instantiate, capture_foreign,

@@ -7,7 +7,7 @@
 using namespace heddle_test;
 
 CUDA_TEST_CASE("a CUDA stream waits on a CPU stream", "[cross]") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Flag release;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
@@ -45,7 +45,7 @@ CUDA_TEST_CASE("a CPU stream waits on a CUDA stream", "[cross]") {
 }
 
 CUDA_TEST_CASE("events of each kind of device are waited on from the other", "[cross]") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0")), last(cpu_device());
     gate.hold(cpu);
@@ -56,13 +56,13 @@ CUDA_TEST_CASE("events of each kind of device are waited on from the other", "[c
     const Event second = cuda.record_event();
     last.wait_event(second);
     seen.note(last, "last");
-    settle(cpu_device());
+    finish_work(cpu_device());
     CHECK(seen.seen().empty());
     check_opened(seen, gate, last, {"cpu", "cuda", "last"});
 }
 
 CUDA_TEST_CASE("work goes back and forth between the kinds in order", "[cross]") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream cpu(cpu_device()), cuda(Device("cuda:0"));
     Strings expected;

@@ -52,7 +52,7 @@ TEST_CASE("a diamond: both sides come after the top, the bottom after both sides
 }
 
 TEST_CASE("a graph comes in its stream's order, and what comes after it waits for all of it") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     Gate before, inside;
     const Stream s(test_device());
@@ -322,7 +322,7 @@ TEST_CASE("a graph may be part of another") {
 
 TEST_CASE(
     "a graph records events and waits for events, so that graphs on two streams come in order") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     Event between(test_device());

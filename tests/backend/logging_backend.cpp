@@ -158,8 +158,9 @@ void LoggingBackend::signal(Event& event, detail::CompletionRef done, const Wher
 detail::CompletionRef LoggingBackend::completion_of(Event& event, const Where& where) {
     return logged(SeamCall::completion_of).completion_of(event, where);
 }
-void LoggingBackend::await(Stream& waiter, detail::CompletionRef done, const Where& where) {
-    logged(SeamCall::await, waiter).await(waiter, std::move(done), where);
+void LoggingBackend::wait_completion(Stream& waiter, detail::CompletionRef done,
+                                     const Where& where) {
+    logged(SeamCall::wait_completion, waiter).wait_completion(waiter, std::move(done), where);
 }
 void LoggingBackend::signal_use(const Use& use, detail::CompletionRef done) {
     logged(SeamCall::signal_use, use.id).signal_use(use, std::move(done));
@@ -207,11 +208,11 @@ void LoggingBackend::check_grid(Stream& stream, const detail::WorkType& type,
                                 const Where& where) {
     logged(SeamCall::check_grid, stream).check_grid(stream, type, grid, options, where);
 }
-void LoggingBackend::copy(Stream& stream, const detail::Piece& to, const detail::Piece& from,
+void LoggingBackend::copy(Stream& stream, const detail::Operand& to, const detail::Operand& from,
                           const Where& where) {
     logged(SeamCall::copy, stream).copy(stream, to, from, where);
 }
-void LoggingBackend::fill(Stream& stream, const detail::Piece& to, const void* value,
+void LoggingBackend::fill(Stream& stream, const detail::Operand& to, const void* value,
                           std::size_t size, const Where& where) {
     logged(SeamCall::fill, stream).fill(stream, to, value, size, where);
 }
@@ -265,8 +266,8 @@ void LoggingBackend::end_records() noexcept { logged(SeamCall::end_records).end_
 detail::RecordCounts LoggingBackend::record_counts() noexcept {
     return logged(SeamCall::record_counts).record_counts();
 }
-bool LoggingBackend::classify(const void* data, detail::Place& place) noexcept {
-    return logged(SeamCall::classify).classify(data, place);
+bool LoggingBackend::classify(const void* data, detail::MemorySpace& space) noexcept {
+    return logged(SeamCall::classify).classify(data, space);
 }
 void LoggingBackend::poll_outstanding() noexcept {
     logged(SeamCall::poll_outstanding).poll_outstanding();

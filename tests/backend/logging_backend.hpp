@@ -71,7 +71,7 @@ public:
 
     void signal(Event& event, detail::CompletionRef done, const Where& where) override;
     detail::CompletionRef completion_of(Event& event, const Where& where) override;
-    void await(Stream& waiter, detail::CompletionRef done, const Where& where) override;
+    void wait_completion(Stream& waiter, detail::CompletionRef done, const Where& where) override;
     void signal_use(const Use& use, detail::CompletionRef done) override;
     void wait_use(Stream& waiter, const Use& use, const Where& where) override;
     void synchronize_use(const Use& use, const Where& where) override;
@@ -90,9 +90,9 @@ public:
     void launch_timed(Stream& stream, const detail::LaunchCall& call, std::uint64_t id) override;
     void check_grid(Stream& stream, const detail::WorkType& type, const detail::GridHead& grid,
                     const detail::GivenOptions& options, const Where& where) override;
-    void copy(Stream& stream, const detail::Piece& to, const detail::Piece& from,
+    void copy(Stream& stream, const detail::Operand& to, const detail::Operand& from,
               const Where& where) override;
-    void fill(Stream& stream, const detail::Piece& to, const void* value, std::size_t size,
+    void fill(Stream& stream, const detail::Operand& to, const void* value, std::size_t size,
               const Where& where) override;
 
     std::shared_ptr<detail::GraphExec> instantiate(const detail::GraphData& graph,
@@ -116,7 +116,7 @@ public:
     std::string begin_records() override;
     void end_records() noexcept override;
     detail::RecordCounts record_counts() noexcept override;
-    bool classify(const void* data, detail::Place& place) noexcept override;
+    bool classify(const void* data, detail::MemorySpace& space) noexcept override;
     void poll_outstanding() noexcept override;
     bool help_at_exit(const detail::Completion& done) noexcept override;
     void after_fork() noexcept override;

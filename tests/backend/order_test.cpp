@@ -5,8 +5,8 @@
 
 using namespace heddle_test;
 
-TEST_CASE("wait_stream orders what comes after what the other was given before") {
-    const Recorder seen;
+TEST_CASE("wait_stream orders later work after the other's earlier work") {
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
@@ -16,7 +16,7 @@ TEST_CASE("wait_stream orders what comes after what the other was given before")
     check_held(seen, gate, a, {"b", "a"});
 }
 
-TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
+TEST_CASE("wait_stream does not wait for the other's later work") {
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});
@@ -28,8 +28,8 @@ TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
     CHECK_FALSE(b.is_complete());
 }
 
-TEST_CASE("wait_stream does not hold up what the waiter was given before, nor the other stream") {
-    const Recorder seen;
+TEST_CASE("wait_stream does not hold up the waiter's earlier work, nor the other stream") {
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
@@ -51,7 +51,7 @@ TEST_CASE("wait_stream does not hold up what the waiter was given before, nor th
 }
 
 TEST_CASE("order goes through chains of waits") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     gate.hold(a);
@@ -63,7 +63,7 @@ TEST_CASE("order goes through chains of waits") {
 }
 
 TEST_CASE("streams may wait for each other in turn") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream a(test_device()), b(test_device());
     Strings expected;
@@ -78,7 +78,7 @@ TEST_CASE("streams may wait for each other in turn") {
 }
 
 TEST_CASE("the free functions wait as the member does") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
     gate.hold(a);
@@ -107,7 +107,7 @@ TEST_CASE("a stream's wait on itself is elided") {
     CHECK(waits_of([&] { a.wait_stream(a); }) == elided);
 }
 
-TEST_CASE("a second wait on a stream that was given nothing since is elided") {
+TEST_CASE("a second wait on a stream without work since is elided") {
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});
     a.wait_stream(b);
@@ -172,7 +172,7 @@ TEST_CASE("a scope entered again from the same stream with nothing new waits for
 }
 
 TEST_CASE("an elided wait is one that held: the order is there") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     gate.hold(b);
@@ -210,7 +210,7 @@ TEST_CASE("what a destroyed stream waited for, a new one did not") {
 }
 
 TEST_CASE("a stream that waits on more streams than it remembers still waits on each") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device());
     std::vector<Stream> others;
@@ -235,7 +235,7 @@ TEST_CASE("a stream that waits on more streams than it remembers still waits on 
 
 TEST_CASE(
     "a wait on an event that was recorded before later work does not make a later wait redundant") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a(test_device()), b(test_device());
     launch_host(b, [] {});

@@ -30,7 +30,7 @@ TEST_CASE("every stream has an id of its own that is never used again") {
     CHECK(ids.count(0) == 0);
 }
 
-TEST_CASE("a stream has the name it was given, else one made of its id") {
+TEST_CASE("a stream has its own name, else one made of its id") {
     CHECK(Stream(test_device(), {.priority = 0, .name = "transfer"}).name() == "transfer");
     const Stream unnamed(test_device());
     CHECK(unnamed.name() == "stream " + std::to_string(unnamed.id()));
@@ -72,7 +72,7 @@ TEST_CASE("a stream moves, and its references stay with it") {
 }
 
 TEST_CASE("move assignment gives up the stream that was there, and its work still runs") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     Stream target(test_device());
     seen.note(target, "of the old one");
@@ -161,8 +161,8 @@ TEST_CASE("the error of a dead reference says so") {
     CHECK_THAT(error.what(), contains("destroyed"));
 }
 
-TEST_CASE("a stream runs what it is given in order") {
-    const Recorder seen;
+TEST_CASE("a stream runs its work in order") {
+    const OrderLog seen;
     DrainedGate gate;
     const Stream s(test_device());
     gate.hold(s);
@@ -174,7 +174,7 @@ TEST_CASE("a stream runs what it is given in order") {
     check_held(seen, gate, s, expected);
 }
 
-TEST_CASE("a stream runs host functions, kernels, copies and fills in the order given") {
+TEST_CASE("a stream runs host functions, kernels, copies and fills in the order of the calls") {
     const Stream s(test_device());
     DrainedGate gate;
     Array<int> x = empty<int>(s, 1000), y = empty<int>(s, 1000);
@@ -191,7 +191,7 @@ TEST_CASE("a stream runs host functions, kernels, copies and fills in the order 
 }
 
 TEST_CASE("streams that do not wait for each other proceed on their own") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream held(test_device()), free(test_device());
     gate.hold(held);
@@ -211,7 +211,7 @@ TEST_CASE("a stream with nothing to do is complete") {
     CHECK(s.is_complete());
 }
 
-TEST_CASE("a stream is incomplete until all it was given has run") {
+TEST_CASE("a stream is incomplete until all of its work has run") {
     DrainedGate gate;
     const Stream s(test_device());
     launch_host(s, [] {});
@@ -223,7 +223,7 @@ TEST_CASE("a stream is incomplete until all it was given has run") {
     CHECK(s.is_complete());
 }
 
-TEST_CASE("synchronize_stream and synchronize_device wait for all that was given") {
+TEST_CASE("synchronize_stream and synchronize_device wait for all work") {
     const Drained drained;
     std::atomic<int> ran{0};
     const Stream a(test_device()), b(test_device());
@@ -281,7 +281,7 @@ TEST_CASE("ten thousand streams work") {
 }
 
 TEST_CASE("a chain through a thousand streams runs in order") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const std::size_t n = repetitions(1000, 100);
     Gate gate;
@@ -304,7 +304,7 @@ TEST_CASE("among ready work of a CPU device the more urgent stream goes first") 
     if (!d.is_cpu())
         HEDDLE_SKIP(
             "a GPU's priorities are hints to its scheduler: nothing follows from them for sure");
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     // Keeps all workers busy. Then releases one, which runs ready work by priority.
     const int workers = d.info().processors;
@@ -347,7 +347,7 @@ TEST_CASE("a thread's own stream stays the same, and is another in another threa
 }
 
 TEST_CASE("work of a thread's own stream outlives the thread") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     std::thread([&] {
         const StreamRef mine = Stream::per_thread(test_device());

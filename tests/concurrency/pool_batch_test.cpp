@@ -12,7 +12,7 @@ namespace {
 
 /// A pool with one stream, and an open batch on a stream that is held by a gate.
 struct Kept {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     Stream s{test_device()};
     StreamPool pool{test_device(), {.max_streams = 1, .shared = 1}};
@@ -260,7 +260,7 @@ TEST_CASE("threads with a batch each share the streams of one pool, and none wor
         const Stream s(test_device());
         Batch batch({.on_cpu = true});
         std::atomic<int> ran{0};
-        int given = 0;
+        int enqueued = 0;
         for (std::size_t i = 0; i < repetitions(500, 50); ++i) {
             ScopedBatch in(batch, s);
             for (int k = 0; k < 2; ++k) {
@@ -268,7 +268,7 @@ TEST_CASE("threads with a batch each share the streams of one pool, and none wor
                     const StreamPool::Lease lease = pool.lease();
                     lease.wait_stream(s);
                     launch_host(lease, [&ran] { ++ran; });
-                    ++given;
+                    ++enqueued;
                     s.wait_stream(lease);
                 });
                 if (error) ++refused;
@@ -276,7 +276,7 @@ TEST_CASE("threads with a batch each share the streams of one pool, and none wor
             if ((i + static_cast<std::size_t>(t)) % 3 == 0) in.flush();
             in.end();
             s.synchronize();  // covers all work of this thread
-            if (ran != given) ++strays;
+            if (ran != enqueued) ++strays;
         }
     });
     CHECK(strays == 0);
@@ -296,7 +296,7 @@ TEST_CASE("a batch that sends again and again forgets the leases that it has sen
             lease.wait_stream(it.s);
             launch_host(lease, [] {});
             it.s.wait_stream(lease);
-            farthest = std::max(farthest, detail::record_of(lease).place);
+            farthest = std::max(farthest, detail::record_of(lease).participant);
         }
         in.flush();
     }

@@ -111,8 +111,7 @@ CUDA_TEST_CASE("adopted memory in a graph, a batch and by data") {
     CHECK(freed == 1);
 }
 
-CUDA_TEST_CASE(
-    "memory of cudaMalloc() that is given up during a capture is freed, and not captured") {
+CUDA_TEST_CASE("memory of cudaMalloc() that is freed during a capture is freed, and not captured") {
     const Stream s(gpu());
     Array<int> other = zeros<int>(s, n);
     std::atomic<int> freed{0};

@@ -32,7 +32,8 @@ CUDA_TEST_CASE("__global__ functions are captured, by name") {
     CHECK(to_host(s, x) == Ints(32, ((1 + 4) * 2 + 4) * 2));
 }
 
-CUDA_TEST_CASE("work given past heddle to a stream whose handle is out is captured in its place") {
+CUDA_TEST_CASE(
+    "work enqueued past heddle on a stream whose handle is out is captured in its place") {
     const Stream s(gpu());
     Array<int> x = ready_full<int>(s, 32, 1);
     Graph graph = capture(s, [&] {
@@ -53,7 +54,7 @@ CUDA_TEST_CASE("work given past heddle to a stream whose handle is out is captur
     CHECK(to_host(s, x) == Ints(32, ((24 + 1) * 2 + 3 + 5) * 2));
 }
 
-CUDA_TEST_CASE("an update takes over what was given past heddle") {
+CUDA_TEST_CASE("an update takes over work enqueued past heddle") {
     const Stream s(gpu());
     Array<int> x = ready_full<int>(s, 32, 1);
     const cudaStream_t native = native_handle(s);
@@ -149,7 +150,7 @@ CUDA_TEST_CASE(
                     other.synchronize();
                     intact("a stream was waited for");
                 }
-                intact("all of it was given up");
+                intact("all of it was discarded");
             } catch (const std::exception& e) {
                 failed += std::string(" ") + e.what();
             }
@@ -185,7 +186,7 @@ CUDA_TEST_CASE("a batch on a stream whose handle is out is done eagerly, and say
 }
 
 CUDA_TEST_CASE(
-    "a handle given out in a batch sends what came before, and nothing is recorded any more") {
+    "a handle exposed in a batch sends what came before, and nothing is recorded any more") {
     const Stream s(gpu());
     Array<int> x = full<int>(s, 32, 1);
     Batch step;
@@ -238,7 +239,7 @@ CUDA_TEST_CASE("fills of elements of all sizes and copies in batches follow what
 
 CUDA_TEST_CASE(
     "host functions of a graph are changed between launches, and launches that wait keep theirs") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream s(gpu());
     auto node = host_node(gpu(), [&] { seen.add("first"); });
@@ -247,7 +248,7 @@ CUDA_TEST_CASE(
     graph.launch(s);
     node.call([&] { seen.add("second"); });
     graph.launch(s);
-    settle(gpu());
+    finish_work(gpu());
     CHECK(seen.seen().empty());
     check_opened(seen, gate, s, {"first", "second"});
 }

@@ -155,7 +155,7 @@ CUDA_TEST_CASE("a graph that was made anew waits for its launches on a stream th
     }
     set.with(x, element(2));
     graph.launch(s);
-    settle(gpu());
+    finish_work(gpu());
     CHECK_FALSE(s.is_complete());
     gate.open();
     CHECK(to_host(s, x) == std::vector<Element>(50, element(2)));
@@ -163,7 +163,7 @@ CUDA_TEST_CASE("a graph that was made anew waits for its launches on a stream th
 
 CUDA_TEST_CASE(
     "host functions of a graph that was launched into a capture of others run at every replay") {
-    const Recorder seen;
+    const OrderLog seen;
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 100);
     auto add = kernel_node(gpu(), Add{}, dim(100), x, 1);

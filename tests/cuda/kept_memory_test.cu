@@ -71,7 +71,7 @@ CUDA_TEST_CASE(
     CHECK(memory_stats(gpu()).cache_hits == before.cache_hits);
 }
 
-CUDA_TEST_CASE("what streams keep is given back before an allocation fails on a GPU") {
+CUDA_TEST_CASE("memory that streams keep is returned before an allocation fails on a GPU") {
     const Drained drained;
     constexpr std::size_t bytes = std::size_t{1} << 30;
     const Stream s(gpu()), other(gpu());

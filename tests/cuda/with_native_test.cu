@@ -63,7 +63,7 @@ CUDA_TEST_CASE(
 }
 
 CUDA_TEST_CASE("a wait in a capture that others begin elides none after it") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream s(gpu()), t(gpu());
     Array<int> x = ready_zeros<int>(s, 32);

@@ -44,7 +44,7 @@ ChildResult child_with(const std::string& test, const ArrayHandle& handle) {
     return run_test_case(test, {"HEDDLE_TEST_HANDLE=" + as_text(handle)});
 }
 
-ArrayHandle given() { return from_text<ArrayHandle>("HEDDLE_TEST_HANDLE"); }
+ArrayHandle handle_of_parent() { return from_text<ArrayHandle>("HEDDLE_TEST_HANDLE"); }
 
 }  // namespace
 
@@ -64,7 +64,7 @@ TEST_CASE("a shareable array is an array like all others in its own process") {
     CHECK(shareable<double>(3).device() == test_device());
 }
 
-TEST_CASE("a shareable array may be given up while streams still use it") {
+TEST_CASE("a shareable array may be freed while streams still use it") {
     const Drained drained;
     const Stream s(test_device());
     Array<int> y = empty<int>(s, 1000);
@@ -97,7 +97,7 @@ TEST_CASE("another process reads and writes a shared array") {
 TEST_CASE("child: adds to a shared array", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
-    Array<int> x = import_array<int>(given());
+    Array<int> x = import_array<int>(handle_of_parent());
     CHECK(x.device() == test_device());
     REQUIRE(to_host(s, x) == Ints(10'000, 5));
     launch(s, Add{}, dim(10'000), x, 3);
@@ -122,10 +122,11 @@ TEST_CASE("child: fills a shared part", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
     {
-        Array<int> x = import_array<int>(given());
+        Array<int> x = import_array<int>(handle_of_parent());
         CHECK(x.size() == 20);
         fill(s, x, 2);
-        Array<int> twice = import_array<int>(given());  // imports the same memory a second time
+        Array<int> twice =
+            import_array<int>(handle_of_parent());  // imports the same memory a second time
         CHECK(to_host(s, twice) == Ints(20, 2));
     }  // destroyed although the stream may still fill the array
     s.synchronize();
@@ -145,21 +146,21 @@ TEST_CASE("child: orders two imports by data", "[.child]") {
     here.stream.synchronize();
     const Array<int> other = shareable<int>(test_device(), 20);
     const Drained drained;
-    const Recorder seen;
+    const OrderLog seen;
     Gate gate;
     DataOrder order(test_device(), {.streams = 3, .spread = DataSpread::always});
     Array<int> part = import_array<int>(from_text<ArrayHandle>("HEDDLE_TEST_PART"));
     {
-        Array<int> whole = import_array<int>(given());
+        Array<int> whole = import_array<int>(handle_of_parent());
         order.task({writes(whole)}, [&](StreamRef s) { gate.hold(s); });
         launch(order, Set{}, dim(100), whole, 7);
     }  // work on `whole` is still pending
     order.task({writes(y)}, [](StreamRef) {});
     launch(order, CopyKernel{}, dim(20), part, y);
-    launch_host(order, [seen] { seen.add("again"); }, reads(import_array<int>(given())));
+    launch_host(order, [seen] { seen.add("again"); }, reads(import_array<int>(handle_of_parent())));
     launch_host(order, [seen] { seen.add("other"); }, reads(other));
     CHECK(eventually([&] { return seen.has("other"); }));
-    settle(test_device());
+    finish_work(test_device());
     CHECK(seen.seen() == Strings{"other"});
     gate.open();
     CHECK(to_host(order, y) == Ints(20, 7));
@@ -232,8 +233,7 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
 
 TEST_CASE("memory of a shareable array that is gone serves the next one, and nothing waits for a "
           "busy GPU") {
-    if (test_device().is_cpu())
-        HEDDLE_SKIP("shareable memory of CPU devices is given back at once");
+    if (test_device().is_cpu()) HEDDLE_SKIP("shareable memory of CPU devices is returned at once");
     const Drained drained;
     const Stream s(test_device()), held(test_device());
     Gate gate(held);
@@ -257,7 +257,7 @@ TEST_CASE("memory of a shareable array that is gone serves the next one, and not
     trim_pool(test_device());
 }
 
-TEST_CASE("an array of a process that has given it up is refused") {
+TEST_CASE("an array of a process that has freed it is refused") {
     std::optional<Array<int>> x(shareable<int>(test_device(), 10));
     const ArrayHandle handle = export_array(*x);
     x.reset();
@@ -273,7 +273,7 @@ TEST_CASE("an array of a process that has given it up is refused") {
 
 TEST_CASE("child: imports what is gone", "[.child]") {
     end_if_it_hangs();
-    const Error error = thrown_by([] { (void)import_array<int>(given()); });
+    const Error error = thrown_by([] { (void)import_array<int>(handle_of_parent()); });
     CHECK(error.code() == ErrorCode::unsupported);
     CHECK(mentions(error, "has released it"));
 }
@@ -309,12 +309,12 @@ TEST_CASE("work of one process waits for an event that another one records") {
 TEST_CASE("child: waits for a shared event", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
-    Array<int> x = import_array<int>(given());
+    Array<int> x = import_array<int>(handle_of_parent());
     const Event filled = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     CHECK(filled.device() == test_device());
     s.wait_event(filled);
     launch(s, Add{}, dim(10'000), x, 3);
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(s.is_complete());
     CHECK_FALSE(filled.is_complete());
     std::ofstream(std::getenv("HEDDLE_TEST_FILE")) << "looked";
@@ -354,7 +354,7 @@ TEST_CASE("a process waits for what another one has recorded on its event") {
 TEST_CASE("child: records a shared event", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
-    Array<int> x = import_array<int>(given());
+    Array<int> x = import_array<int>(handle_of_parent());
     Event added = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     launch(s, Add{}, dim(10'000), x, 3);
     added.record(s);
@@ -446,7 +446,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
         records.launch(s);
         CHECK_FALSE(event.is_complete());
         waits.launch(other);
-        settle(test_device());
+        finish_work(test_device());
         CHECK_FALSE(other.is_complete());
         gate.open();
         CHECK(to_host(other, x) == Ints(100, 1));
@@ -464,7 +464,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
         Gate gate(s);
         records.launch(s);
         waits.launch(other);
-        settle(test_device());
+        finish_work(test_device());
         CHECK_FALSE(other.is_complete());
         gate.open();
         event.synchronize();
@@ -496,7 +496,7 @@ TEST_CASE("a wait for a shared event means the record that was newest when it wa
     second.wait_event(event);
     gate_a.open();
     first.synchronize();
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(second.is_complete());
     CHECK_FALSE(event.is_complete());
     gate_b.open();
@@ -559,7 +559,7 @@ TEST_CASE("child: waits for a record and a newer one", "[.child]") {
     CHECK(eventually([&] { return access(file, F_OK) != 0; }));
     second.wait_event(event);
     second.synchronize();
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(first.is_complete());
     std::ofstream(file) << "looked";
     first.synchronize();
@@ -593,7 +593,7 @@ TEST_CASE("a shared event can be recorded again and again while its records are 
     const int records = test_device().is_cuda() ? 200 : 5000;
     for (int i = 0; i < records; ++i) event.record(s);
     waiter.wait_event(event);
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(waiter.is_complete());
     gate.open();
     waiter.synchronize();
@@ -602,7 +602,7 @@ TEST_CASE("a shared event can be recorded again and again while its records are 
 
 TEST_CASE("a shared event can be recorded on one stream again and again by graphs and batches") {
     if (test_device().is_cuda()) HEDDLE_SKIP("CUDA has no limit of pending records");
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream s(test_device()), waiter(test_device());
     Event event(test_device(), {.interprocess = true});
@@ -624,7 +624,7 @@ TEST_CASE("a shared event can be recorded on one stream again and again by graph
     }
     waiter.wait_event(event);
     seen.note(waiter, "waited");
-    settle(test_device());
+    finish_work(test_device());
     CHECK(seen.seen().empty());
     CHECK_FALSE(event.is_complete());
     gate.open();
@@ -670,7 +670,7 @@ TEST_CASE("a graph whose launch fails leaves a shared event as it was") {
     CHECK(unsupported == 1100);
     const Stream waiter(test_device());
     waiter.wait_event(event);
-    settle(test_device());
+    finish_work(test_device());
     CHECK_FALSE(waiter.is_complete());
     gate.open();
     waiter.synchronize();
@@ -847,7 +847,7 @@ TEST_CASE("a handle that names something else than memory of heddle's is refused
 }
 TEST_CASE("child: imports what is not heddle's", "[.child]") {
     end_if_it_hangs();
-    const Error error = thrown_by([] { (void)import_array<int>(given()); });
+    const Error error = thrown_by([] { (void)import_array<int>(handle_of_parent()); });
     CHECK(error.code() == ErrorCode::unsupported);
     CHECK(mentions(error, "is not shared memory of heddle"));
 }

@@ -14,7 +14,7 @@
 using namespace heddle_test;
 
 TEST_CASE("a batch is flushed before a loan, records nothing in it, and goes on after it") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream s = cpu_stream();
     Batch batch({.on_cpu = true});
@@ -36,7 +36,7 @@ TEST_CASE("a batch is flushed before a loan, records nothing in it, and goes on 
 }
 
 TEST_CASE("streams of a batch wait for each other inside a loan") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream s = cpu_stream(), t = cpu_stream();
     Batch batch({.on_cpu = true});
@@ -64,7 +64,7 @@ TEST_CASE("streams of a batch wait for each other inside a loan") {
 }
 
 TEST_CASE("what heddle's calls enqueue in a loan is captured, and waits are elided afterwards") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream s = cpu_stream(), t = cpu_stream();
     Graph graph;
@@ -90,7 +90,7 @@ TEST_CASE("what heddle's calls enqueue in a loan is captured, and waits are elid
 }
 
 TEST_CASE("a capture may begin or end inside a loan") {
-    const Recorder seen;
+    const OrderLog seen;
     const Drained drained;
     const Stream s = cpu_stream(), t = cpu_stream();
     Graph graph;

@@ -24,7 +24,7 @@ TEST_CASE("a wait after a loan is made once, and then elided as before the loan"
 }
 
 TEST_CASE("who waits after a loan waits for the work enqueued in it") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a = cpu_stream(), b = cpu_stream();
     a.wait_stream(b);
@@ -34,13 +34,13 @@ TEST_CASE("who waits after a loan waits for the work enqueued in it") {
     }));
     a.wait_stream(b);
     seen.note(a, "a");
-    settle(cpu_device());
+    finish_work(cpu_device());
     CHECK(seen.seen().empty());
     check_opened(seen, gate, a, {"native", "a"});
 }
 
 TEST_CASE("a wait inside a loan is never elided, and covers no later work of the loan") {
-    const Recorder seen;
+    const OrderLog seen;
     DrainedGate gate;
     const Stream a = cpu_stream(), b = cpu_stream(), c = cpu_stream();
     launch_host(b, [] {});
@@ -58,7 +58,7 @@ TEST_CASE("a wait inside a loan is never elided, and covers no later work of the
     CHECK(waits_of([&] { c.wait_stream(b); }) == inserted);
     seen.note(c, "c");
     CHECK(eventually([&] { return seen.has("first"); }));  // another worker may run it
-    settle(cpu_device());
+    finish_work(cpu_device());
     CHECK(seen.seen() == Strings{"first"});
     check_opened(seen, gate, c, {"first", "second", "c"});
     CHECK(waits_of([&] { a.wait_stream(b); }) == elided);

@@ -5,7 +5,7 @@
 
 #include "core/base/clock.hpp"
 #include "recording/spoil.hpp"
-#include "timeline/record/recorder.hpp"
+#include "timeline/record/timeline_observer.hpp"
 #include "timeline/solve/abandoned.hpp"
 #include "timeline/solve/solution.hpp"
 
@@ -20,7 +20,7 @@
 using namespace heddle_test;
 using heddle::detail::no_index;
 using heddle::detail::now_ns;
-using heddle::detail::TimelineRecorder;
+using heddle::detail::TimelineObserver;
 using heddle::detail::Trace;
 using heddle::detail::TraceOp;
 using heddle::detail::unknown_moment;
@@ -52,15 +52,15 @@ std::uint64_t stream_id(const Trace& trace, const TraceOp& op) {
 TEST_CASE("a recorded operation has its place, its stream and its name") {
     const Stream s(test_device(), {.priority = 0, .name = "main work"});
     Array<int> x = zeros<int>(s, 10);
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     const unsigned line = __LINE__ + 1;
     launch(s, Add{}, dim(10), x, 1);
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     const std::vector<TraceOp> launches = of_kind(trace, OpKind::launch);
     REQUIRE(launches.size() == 1);
     const TraceOp& op = launches[0];
     CHECK_THAT(trace.text(op.name), contains("Add"));
-    CHECK_THAT(trace.text(op.file), contains("recorder_test.cpp"));
+    CHECK_THAT(trace.text(op.file), contains("timeline_observer_test.cpp"));
     CHECK(op.line == line);
     CHECK(stream_id(trace, op) == s.id());
     CHECK(trace.text(trace.streams[op.stream].name) == "main work");
@@ -78,14 +78,14 @@ TEST_CASE("a recorded operation has its place, its stream and its name") {
 
 TEST_CASE("work of a CPU device ran within its recorded times") {
     const Stream s(cpu_device());
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     std::int64_t begun = 0, ended = 0;
     launch_host(s, [&] {
         begun = now_ns();
         ended = now_ns();
     });
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     const std::vector<TraceOp> functions = of_kind(trace, OpKind::host_function);
     REQUIRE(functions.size() == 1);
     CHECK(functions[0].start >= functions[0].call_begin);
@@ -99,10 +99,10 @@ TEST_CASE("work of a CPU device ran within its recorded times") {
 TEST_CASE("kernels that several workers share are one operation with one span") {
     const Stream s(cpu_device());
     Array<int> x = zeros<int>(s, 1 << 20);
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     for (int i = 0; i < 10; ++i) launch(s, Add{}, dim(x.size()), x, 1);
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     const std::vector<TraceOp> launches = of_kind(trace, OpKind::launch);
     REQUIRE(launches.size() == 10);
     for (std::size_t i = 0; i < launches.size(); ++i) {
@@ -116,10 +116,10 @@ TEST_CASE("a copy of pageable memory has its call and its run, and the host's ac
     const Stream s(cpu_device());
     std::vector<int> host(1 << 16, 1);
     Array<int> x = empty<int>(s, host.size());
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     copy(s, x, host);
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     const std::vector<TraceOp> copies = of_kind(trace, OpKind::copy);
     const std::vector<TraceOp> accesses = of_kind(trace, OpKind::host_access);
     REQUIRE(copies.size() == 1);
@@ -131,11 +131,11 @@ TEST_CASE("a copy of pageable memory has its call and its run, and the host's ac
 
 TEST_CASE("a wait is recorded with what it waited for") {
     const Stream a(test_device()), b(test_device());
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     launch_host(b, [] {});
     const Event event = b.record_event();
     a.wait_event(event);
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     const std::vector<TraceOp> waits = of_kind(trace, OpKind::wait);
     const std::vector<TraceOp> records = of_kind(trace, OpKind::record);
     const std::vector<TraceOp> functions = of_kind(trace, OpKind::host_function);
@@ -159,11 +159,11 @@ TEST_CASE("the nodes of a launched graph have their times") {
         for (int i = 0; i < 3; ++i) launch(s, Add{}, dim(10), x, 1);
         graph = capture.end();
     }
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     graph.launch(s);
     graph.launch(s);
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
     REQUIRE(launches.size() == 2);
     REQUIRE(launches[0].graph != no_index);
@@ -185,7 +185,7 @@ TEST_CASE("the nodes of a launched graph have their times") {
 TEST_CASE("what a capture records does not run, and what a batch records runs once") {
     const Stream s(cpu_device());
     Array<int> x = zeros<int>(s, 10);
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     {
         ScopedCapture capture(s);
         launch(s, Add{}, dim(10), x, 1);
@@ -197,7 +197,7 @@ TEST_CASE("what a capture records does not run, and what a batch records runs on
         launch(s, Add{}, dim(10), x, 1);
     }
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     const std::vector<TraceOp> launches = of_kind(trace, OpKind::launch);
     REQUIRE(launches.size() == 2);
     CHECK(launches[0].mode == OpMode::captured);
@@ -216,7 +216,7 @@ TEST_CASE("what an abandoned batch recorded has not run, and is recorded as aban
     const Drained drained;
     const Stream s(cpu_device());
     Array<int> x = zeros<int>(s, 10);
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     Batch batch({.on_cpu = true});
     {
         ScopedBatch scope(batch, s);
@@ -227,7 +227,7 @@ TEST_CASE("what an abandoned batch recorded has not run, and is recorded as aban
         CHECK_THROWS_AS(scope.end(), UsageError);
     }
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     REQUIRE(of_kind(trace, OpKind::abandon).size() == 1);
     const std::vector<bool> abandoned = heddle::detail::abandoned_ops(trace);
     std::vector<bool> launches;
@@ -243,7 +243,7 @@ TEST_CASE("what an abandoned batch recorded has not run, and is recorded as aban
 TEST_CASE("the nodes of bodies have their times, one for each pass") {
     const Here here;
     Array<int> x = zeros<int>(10), left = full<int>(1, 3);
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     Graph graph;
     {
         ScopedCapture capture(here.stream);
@@ -255,7 +255,7 @@ TEST_CASE("the nodes of bodies have their times, one for each pass") {
     }
     graph.launch();
     here.stream.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
     REQUIRE(launches.size() == 1);
     const heddle::detail::TraceGraph& shape = trace.graphs.at(launches[0].graph);
@@ -276,9 +276,9 @@ TEST_CASE("the nodes of bodies have their times, one for each pass") {
 TEST_CASE("a dropped operation is recorded as dropped, without times") {
     const Stream s(cpu_device());
     poison(s);
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     launch_host(s, [] {});
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     const std::vector<TraceOp> dropped = of_kind(trace, OpKind::dropped);
     REQUIRE(dropped.size() == 1);
     CHECK(dropped[0].start == unknown_moment);
@@ -286,15 +286,15 @@ TEST_CASE("a dropped operation is recorded as dropped, without times") {
 
 TEST_CASE("operations of several threads are recorded with their threads") {
     const Stream s(cpu_device());
-    TimelineRecorder recorder({});
-    recorder.name_thread("first");
+    TimelineObserver observer({});
+    observer.name_thread("first");
     launch_host(s, [] {});
     std::thread([&] {
-        recorder.name_thread("second");
+        observer.name_thread("second");
         launch_host(s, [] {});
     }).join();
     std::thread([&] { launch_host(s, [] {}); }).join();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     std::set<std::string> names;
     for (const TraceOp& op : of_kind(trace, OpKind::host_function))
         names.insert(trace.text(trace.threads.at(op.thread).name));
@@ -306,11 +306,11 @@ TEST_CASE("operations of several threads are recorded with their threads") {
 
 TEST_CASE("a full recording keeps the newest operations and says how many are lost") {
     const Stream s(cpu_device());
-    TimelineRecorder recorder({.most_operations = 1000, .accesses = false});
+    TimelineObserver observer({.most_operations = 1000, .accesses = false});
     constexpr std::uint64_t count = 100'000;
     for (std::uint64_t i = 0; i < count; ++i) s.wait_stream(s);
     (void)s.record_event();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     CHECK(trace.ops.size() >= 1000);
     CHECK(trace.ops.size() < 20'000);
     const std::uint64_t recorded = count + 2;  // in addition: the event's creation and its record
@@ -323,17 +323,17 @@ TEST_CASE("a full recording keeps the newest operations and says how many are lo
 
 TEST_CASE("a recording with an enormous limit keeps all") {
     const Stream s(cpu_device());
-    TimelineRecorder recorder({.most_operations = ~std::size_t{0} / 3 + 1, .accesses = false});
+    TimelineObserver observer({.most_operations = ~std::size_t{0} / 3 + 1, .accesses = false});
     for (int i = 0; i < 20'000; ++i) s.wait_stream(s);
-    CHECK(recorder.trace().lost_ops == 0);
+    CHECK(observer.trace().lost_ops == 0);
 }
 
 TEST_CASE("two recordings at a time see the same") {
     const Stream s(cpu_device());
-    TimelineRecorder first({});
+    TimelineObserver first({});
     launch_host(s, [] {});
     {
-        TimelineRecorder second({});
+        TimelineObserver second({});
         launch_host(s, [] {});
         s.synchronize();
         CHECK(of_kind(second.trace(), OpKind::host_function).size() == 1);
@@ -346,28 +346,28 @@ TEST_CASE("two recordings at a time see the same") {
 }
 
 TEST_CASE("many recordings at a time have one row for each thread") {
-    std::vector<std::unique_ptr<TimelineRecorder>> recorders;
+    std::vector<std::unique_ptr<TimelineObserver>> observers;
     for (int i = 0; i < 12; ++i)
-        recorders.push_back(
-            std::make_unique<TimelineRecorder>(TimelineRecorder::Options{.most_operations = 100}));
+        observers.push_back(
+            std::make_unique<TimelineObserver>(TimelineObserver::Options{.most_operations = 100}));
     const Stream s(cpu_device());
     for (int i = 0; i < 3; ++i) s.wait_stream(s);
-    for (const auto& recorder : recorders) {
-        const Trace trace = recorder->trace();
+    for (const auto& observer : observers) {
+        const Trace trace = observer->trace();
         CHECK(trace.threads.size() == 1);
         CHECK(of_kind(trace, OpKind::wait_elided).size() == 3);
     }
 }
 
 TEST_CASE("a call that takes longer than 32 bits of nanoseconds keeps its length") {
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     const std::int64_t begin = now_ns(), second = 1'000'000'000;
     for (const std::int64_t length : {4 * second, 5 * second, 3600 * second})
-        recorder.on_op({.kind = OpKind::synchronize,
+        observer.on_op({.kind = OpKind::synchronize,
                         .name = "synchronize",
                         .begin_ns = begin,
                         .end_ns = begin + length});
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     std::vector<std::int64_t> lengths;
     for (const TraceOp& op : of_kind(trace, OpKind::synchronize))
         lengths.push_back(op.call_end - op.call_begin);
@@ -376,23 +376,23 @@ TEST_CASE("a call that takes longer than 32 bits of nanoseconds keeps its length
 
 TEST_CASE("a stopped recording records nothing more, and stays readable") {
     const Stream s(cpu_device());
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     launch_host(s, [] {});
     s.synchronize();
-    recorder.stop();
+    observer.stop();
     launch_host(s, [] {});
     s.synchronize();
-    CHECK(of_kind(recorder.trace(), OpKind::host_function).size() == 1);
-    recorder.stop();
+    CHECK(of_kind(observer.trace(), OpKind::host_function).size() == 1);
+    observer.stop();
 }
 
-TEST_CASE("arrays have the names that they were given") {
+TEST_CASE("arrays have the names that were set") {
     const Stream s(cpu_device());
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 10);
-    recorder.name_memory(heddle::detail::allocation_of(heddle::detail::Access::block(x)), "halo");
+    observer.name_memory(heddle::detail::allocation_of(heddle::detail::Access::block(x)), "halo");
     launch(s, AddTo{}, dim(10), x, y);
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     const std::vector<TraceOp> launches = of_kind(trace, OpKind::launch);
     REQUIRE(launches.size() == 1);
     REQUIRE(launches[0].accesses == 2);
@@ -402,10 +402,10 @@ TEST_CASE("arrays have the names that they were given") {
 }
 
 TEST_CASE("ranges of the program are recorded with their thread") {
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     const std::int64_t begin = now_ns();
-    recorder.add_range(begin, begin + 5, "assembly");
-    const Trace trace = recorder.trace();
+    observer.add_range(begin, begin + 5, "assembly");
+    const Trace trace = observer.trace();
     REQUIRE(trace.ranges.size() == 1);
     CHECK(trace.text(trace.ranges[0].name) == "assembly");
     CHECK(trace.ranges[0].end - trace.ranges[0].begin == 5);
@@ -415,7 +415,7 @@ TEST_CASE("ranges of the program are recorded with their thread") {
 
 TEST_CASE("threads enqueue while a recording is read") {
     const Drained drained;
-    TimelineRecorder recorder({.most_operations = 2000});
+    TimelineObserver observer({.most_operations = 2000});
     std::atomic<bool> stop{false};
     Threads threads(3, [&] {
         const Stream s(cpu_device());
@@ -427,7 +427,7 @@ TEST_CASE("threads enqueue while a recording is read") {
     });
     std::size_t seen = 0;
     for (int i = 0; i < 50; ++i) {
-        const Trace trace = recorder.trace();
+        const Trace trace = observer.trace();
         seen += trace.ops.size();
         for (const TraceOp& op : trace.ops)
             if (op.name >= trace.strings.size() || op.file >= trace.strings.size() ||
@@ -437,7 +437,7 @@ TEST_CASE("threads enqueue while a recording is read") {
     }
     stop = true;
     threads.join();
-    CHECK(eventually([&] { return !recorder.trace().ops.empty() || seen != 0; }));
+    CHECK(eventually([&] { return !observer.trace().ops.empty() || seen != 0; }));
 }
 
 TEST_CASE("what failed, what was dropped for it and what had not run are told apart") {
@@ -446,7 +446,7 @@ TEST_CASE("what failed, what was dropped for it and what had not run are told ap
     const Gate gate;
     Array<int> x = zeros<int>(failing, 10);
     failing.synchronize();
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     Flag go;
     launch_host(failing, [go] {
         go.wait();
@@ -458,7 +458,7 @@ TEST_CASE("what failed, what was dropped for it and what had not run are told ap
     launch(failing, Add{}, dim(10), x, 1);
     gate.hold(held);
     for (int i = 0; i < 2; ++i) launch_host(held, [] {});
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     REQUIRE(of_kind(trace, OpKind::host_function).size() == 3);
     CHECK(of_kind(trace, OpKind::host_function)[0].result == RunResult::failed);
     for (const TraceOp& op : of_kind(trace, OpKind::launch)) {
@@ -470,7 +470,7 @@ TEST_CASE("what failed, what was dropped for it and what had not run are told ap
     INFO(summary);
     CHECK_THAT(summary, contains("2 operations had not run when the recording ended"));
     CHECK_THAT(summary, contains("An operation failed: "));
-    CHECK_THAT(summary, contains("on failing (timeline/recorder_test.cpp:"));
+    CHECK_THAT(summary, contains("on failing (timeline/timeline_observer_test.cpp:"));
     CHECK_THAT(summary, contains("4 operations were dropped: their streams had failed."));
 }
 
@@ -479,13 +479,13 @@ TEST_CASE("a recording keeps as many operations as its limit says, with their ti
     const Stream s(cpu_device());
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 10);
     s.synchronize();
-    TimelineRecorder recorder({.most_operations = 5000});
+    TimelineObserver observer({.most_operations = 5000});
     for (int i = 0; i < 20000; ++i) {
         launch(s, AddTo{}, dim(10), x, y);
         if (i % 500 == 0) s.synchronize();
     }
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     CHECK(trace.ops.size() >= 5000);
     CHECK(trace.ops.size() < 6100);
     CHECK(trace.lost_ops > 0);
@@ -500,10 +500,10 @@ TEST_CASE("a copy to pageable memory tells that the host waits in it") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10);
     std::vector<int> values(10);
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     copy(s, std::span<int>(values), x);
     s.synchronize();
-    const Trace trace = recorder.trace();
+    const Trace trace = observer.trace();
     const std::vector<TraceOp> waits = of_kind(trace, OpKind::blocked);
     const std::vector<TraceOp> copies = of_kind(trace, OpKind::copy);
     REQUIRE(waits.size() == 1);
@@ -520,7 +520,7 @@ TEST_CASE("queries that answered \"not yet\" before \"complete\" are a wait") {
     Gate gate(s);
     launch_host(s, [] {});
     const Event event = s.record_event();
-    TimelineRecorder recorder({});
+    TimelineObserver observer({});
     const bool is_event = GENERATE(true, false);
     const auto asks = [&] { return is_event ? event.is_complete() : s.is_complete(); };
     CHECK_FALSE(asks());
@@ -528,23 +528,23 @@ TEST_CASE("queries that answered \"not yet\" before \"complete\" are a wait") {
     SECTION("until they answer") {
         gate.open();
         CHECK(eventually(asks));
-        const Trace trace = recorder.trace();
+        const Trace trace = observer.trace();
         REQUIRE(of_kind(trace, OpKind::blocked).size() == 1);
         const TraceOp wait = of_kind(trace, OpKind::blocked)[0];
         CHECK(wait.other != no_index);
         CHECK(wait.call_begin < wait.call_end);
         CHECK(asks());  // no wait is needed
-        CHECK(of_kind(recorder.trace(), OpKind::blocked).size() == 1);
+        CHECK(of_kind(observer.trace(), OpKind::blocked).size() == 1);
     }
     SECTION("for the observers of that time, not for later ones") {
-        recorder.stop();
-        const TimelineRecorder later({});
+        observer.stop();
+        const TimelineObserver later({});
         const Event other(test_device());
         CHECK(of_kind(later.trace(), OpKind::blocked).empty());
     }
     SECTION("for nothing that is known, if the program does something else then") {
         const Event other(test_device());
-        const Trace trace = recorder.trace();
+        const Trace trace = observer.trace();
         REQUIRE(of_kind(trace, OpKind::blocked).size() == 1);
         CHECK(of_kind(trace, OpKind::blocked)[0].other == no_index);
         gate.open();

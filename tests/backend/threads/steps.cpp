@@ -133,11 +133,11 @@ void Steps::end() noexcept {
     Failure failure;
     {
         const std::lock_guard life(stream.life);
-        // If nobody waits for the stream, its failure is reported when its fate is renewed.
+        // If nobody waits for the stream, its failure is reported when its outcome is renewed.
         if (has_failed_ && (last.owners() > 2 || last->is_awaited()))
             failure = stream.known_failure();
     }
-    (void)stream.renew_fate();
+    (void)stream.renew_outcome();
     {
         const std::lock_guard life(stream.life);
         stream.native = nullptr;

@@ -28,7 +28,7 @@ struct Step {
     SharedClosure closure = {};
     std::size_t count = 1;
     SourceLocation where = {};
-    std::shared_ptr<Fate> next = {};  ///< recover: the stream's fate from now on
+    std::shared_ptr<WorkOutcome> next = {};  ///< recover: the stream's outcome from now on
 
     bool is_submission() const noexcept { return kind == work || kind == wait; }
 };

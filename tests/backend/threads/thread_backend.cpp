@@ -39,7 +39,7 @@ template <class F> void when_done(const CompletionRef& from, F wake) {
 
 /// Returns the closure of a copy from a snapshot of `from`, because the caller may change `from` as
 /// soon as the call has returned.
-SharedClosure copy_of_snapshot(const Piece& to, const Piece& from, const OpType*& type,
+SharedClosure copy_of_snapshot(const Operand& to, const Operand& from, const OpType*& type,
                                std::size_t& count) {
     struct Owner {
         std::vector<std::byte> snapshot;
@@ -47,7 +47,7 @@ SharedClosure copy_of_snapshot(const Piece& to, const Piece& from, const OpType*
     };
     const auto owner = std::make_shared<Owner>();
     owner->snapshot.resize(from.total());
-    const Piece snapshot{{owner->snapshot.data(), from.bytes, from.rows, from.bytes}, from.place};
+    const Operand snapshot{{owner->snapshot.data(), from.bytes, from.rows, from.bytes}, from.space};
     const SharedClosure now = cpu::copy_closure(snapshot, from, type, count);
     type->run(now.get(), 0, count);
     owner->copy = cpu::copy_closure(to, snapshot, type, count);
@@ -130,7 +130,7 @@ public:
             const std::lock_guard life(stream.life);
             if (stream.native == nullptr || stream.final_event != nullptr) return nullptr;
             steps_of(stream).push(
-                {.kind = Step::recover, .done = done, .next = std::make_shared<Fate>()});
+                {.kind = Step::recover, .done = done, .next = std::make_shared<WorkOutcome>()});
         }
         block_until(*done);
         return done->failure();
@@ -156,7 +156,7 @@ public:
                      const SourceLocation& where) override {
         const CompletionRef done = make_completion();
         steps_of(other).push({.kind = Step::signal, .done = done});
-        await(waiter, done, where);
+        wait_completion(waiter, done, where);
     }
     void open_event(EventState& event, const SourceLocation& where) override {
         if (event.options.interprocess) lacks("Event", where);
@@ -173,7 +173,8 @@ public:
         event.native = done.release();
     }
     void wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) override {
-        if (CompletionRef done = record_of_event(event)) await(waiter, std::move(done), where);
+        if (CompletionRef done = record_of_event(event))
+            wait_completion(waiter, std::move(done), where);
     }
     bool is_complete(EventState& event, const SourceLocation&) override {
         const CompletionRef done = record_of_event(event);
@@ -210,7 +211,8 @@ public:
         when_done(completion_of(event, where),
                   [to](const Completion& done) { to->complete(done.failure()); });
     }
-    void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override {
+    void wait_completion(StreamRecord& waiter, CompletionRef done,
+                         const SourceLocation& where) override {
         steps_of(waiter).submit({.kind = Step::wait, .done = std::move(done)}, where);
     }
     void signal_use(const StreamUse& use, CompletionRef to) override {
@@ -220,7 +222,8 @@ public:
     }
     void wait_use(StreamRecord& waiter, const StreamUse& use,
                   const SourceLocation& where) override {
-        if (CompletionRef pending = pending_of(use)) await(waiter, std::move(pending), where);
+        if (CompletionRef pending = pending_of(use))
+            wait_completion(waiter, std::move(pending), where);
     }
     void synchronize_use(const StreamUse& use, const SourceLocation&) override {
         if (const CompletionRef pending = pending_of(use)) block_until(*pending);
@@ -237,19 +240,19 @@ public:
     void launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t) override {
         launch(stream, call);
     }
-    void copy(StreamRecord& stream, const Piece& to, const Piece& from,
+    void copy(StreamRecord& stream, const Operand& to, const Operand& from,
               const SourceLocation& where) override {
-        const bool fills_now = to.place.kind == heddle::MemoryKind::pageable;
+        const bool fills_now = to.space.kind == heddle::MemoryKind::pageable;
         if (fills_now) check_may_wait("copy (to pageable memory)", where);
         const OpType* type = nullptr;
         std::size_t count = 0;
-        SharedClosure closure = from.place.kind == heddle::MemoryKind::pageable
+        SharedClosure closure = from.space.kind == heddle::MemoryKind::pageable
                                     ? copy_of_snapshot(to, from, type, count)
                                     : cpu::copy_closure(to, from, type, count);
         append(stream, *type, std::move(closure), count, where);
         if (fills_now) synchronize(stream, where);
     }
-    void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+    void fill(StreamRecord& stream, const Operand& to, const void* value, std::size_t size,
               const SourceLocation& where) override {
         const OpType* type = nullptr;
         std::size_t count = 0;
