@@ -8,7 +8,7 @@
 
 namespace heddle::detail {
 
-/// Registers a observer. It receives ranges and names until it is removed.
+/// Registers an observer. It receives ranges and names until it is removed.
 void add_live_observer(TimelineObserver& observer);
 void remove_live_observer(TimelineObserver& observer) noexcept;
 /// Returns whether any observer is registered. Performs a single atomic load.

@@ -17,7 +17,7 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Copies a operand in parts: `part` bytes, or a row. Index i copies the i-th part.
+/// Copies an operand in parts: `part` bytes, or a row. Index i copies the i-th part.
 struct CopyOp {
     static constexpr std::size_t part = 256 << 10;
     Operand to;

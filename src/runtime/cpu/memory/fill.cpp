@@ -11,7 +11,7 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// Fills a operand with copies of a value. Values of up to 64 bytes are stored inline, larger ones
+/// Fills an operand with copies of a value. Values of up to 64 bytes are stored inline, larger ones
 /// in a buffer.
 struct FillOp {
     static constexpr std::size_t part = 256 << 10;
