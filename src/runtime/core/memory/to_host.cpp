@@ -22,7 +22,7 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
     if (owner != nullptr && !owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*owner, "to_host", where);
     if (owner == nullptr && data != nullptr) owner = find_block(data);
-    const StreamRef stream = current_stream(place_of(owner, data).device);
+    const StreamRef stream = current_stream(space_of(owner, data).device);
     check_not_capturing(record_of(stream), "to_host", where);
     // Other streams that use the block may still be writing to it.
     if (owner != nullptr) wait_for_users(record_of(stream), *owner, WaitReason::copy, where);
