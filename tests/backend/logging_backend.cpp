@@ -204,7 +204,7 @@ void LoggingBackend::launch_timed(Stream& stream, const detail::LaunchCall& call
     logged(SeamCall::launch_timed, stream).launch_timed(stream, call, id);
 }
 void LoggingBackend::check_grid(Stream& stream, const detail::WorkType& type,
-                                const detail::GridHead& grid, const detail::GivenOptions& options,
+                                const detail::GridHead& grid, const detail::PassedOptions& options,
                                 const Where& where) {
     logged(SeamCall::check_grid, stream).check_grid(stream, type, grid, options, where);
 }

@@ -89,7 +89,7 @@ public:
     void launch(Stream& stream, const detail::LaunchCall& call) override;
     void launch_timed(Stream& stream, const detail::LaunchCall& call, std::uint64_t id) override;
     void check_grid(Stream& stream, const detail::WorkType& type, const detail::GridHead& grid,
-                    const detail::GivenOptions& options, const Where& where) override;
+                    const detail::PassedOptions& options, const Where& where) override;
     void copy(Stream& stream, const detail::Operand& to, const detail::Operand& from,
               const Where& where) override;
     void fill(Stream& stream, const detail::Operand& to, const void* value, std::size_t size,

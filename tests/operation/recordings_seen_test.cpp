@@ -3,6 +3,8 @@
 #include "operation/watch.hpp"
 #include "recording/spoil.hpp"
 
+#include <map>
+
 using namespace heddle_test;
 
 TEST_CASE("what a capture records is told from what runs") {
@@ -209,4 +211,49 @@ TEST_CASE("the shares of a collective belong together") {
     CHECK(number != 0);
     CHECK(std::count(seen.begin(), seen.end(), true) == static_cast<long>(devices.size()));
     synchronize();
+}
+
+namespace {
+/// Returns the number of reports for each result: of nodes if `of_nodes`, otherwise of operations.
+/// Reports of dropped work must have no times.
+std::map<RunResult, int> results(Watch& watch, bool of_nodes) {
+    std::map<RunResult, int> counts;
+    for (const OpRun& run : watch.runs()) {
+        CHECK((run.end_ns != 0) == (run.result != RunResult::dropped));
+        if ((run.node >= 0) == of_nodes) ++counts[run.result];
+    }
+    return counts;
+}
+}  // namespace
+
+TEST_CASE("each node of a graph, and its launch, is reported once: succeeded, failed or dropped") {
+    using Counts = std::map<RunResult, int>;
+    const Drained drained;
+    const Stream a(cpu_device()), b(cpu_device());
+    const auto fails = [] { throw std::runtime_error("on purpose"); };
+    Graph graph = capture(a, [&] {
+        b.wait_stream(a);
+        launch_host(b, [] {});
+        launch_host(a, fails);
+        launch_host(a, [] {});
+        a.wait_stream(b);
+    });
+    {
+        Watch watch({.times = true});
+        graph.launch(a);
+        CHECK_THROWS_AS(a.synchronize(), WorkFailed);
+        CHECK(results(watch, false) == Counts{{RunResult::failed, 1}});
+        CHECK(results(watch, true) ==
+              Counts{{RunResult::succeeded, 1}, {RunResult::failed, 1}, {RunResult::dropped, 1}});
+    }
+    // The stream fails after the graph has been enqueued, so no node runs.
+    (void)a.clear_error();
+    Gate gate(a);
+    Watch watch({.times = true});
+    launch_host(a, fails);
+    graph.launch(a);
+    gate.open();
+    CHECK_THROWS_AS(a.synchronize(), WorkFailed);
+    CHECK(results(watch, false) == Counts{{RunResult::failed, 1}, {RunResult::dropped, 1}});
+    CHECK(results(watch, true) == Counts{{RunResult::dropped, 3}});
 }

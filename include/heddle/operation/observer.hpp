@@ -38,7 +38,7 @@ struct OpRun {
     /// When the operation began, in ns of `clock`, or `unknown`. With DeviceClock::events: when the
     /// work before it had completed.
     std::int64_t start_ns = 0;
-    std::int64_t end_ns = 0;  ///< when the operation ended, in ns of `clock`; always known
+    std::int64_t end_ns = 0;  ///< when the operation ended; 0 if this report has no times
     /// The number of worker threads that could share the operation: 1, or all. 1 for an entire
     /// graph launch.
     std::uint32_t workers = 1;
@@ -47,7 +47,7 @@ struct OpRun {
     int clock = -1;
     /// How the CUDA device's times were measured: by events or by CUPTI.
     DeviceClock measured_by = DeviceClock::events;
-    /// The result. The times are valid only if the result is `succeeded`.
+    /// The result. A graph launch has failed if one of its nodes has, and was dropped if none ran.
     RunResult result = RunResult::succeeded;
 };
 

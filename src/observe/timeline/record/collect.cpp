@@ -41,8 +41,8 @@ void TraceCollector::add_run(const RunSlot& run) {
                                 run.start_ns != OpRun::unknown ? run.start_ns : unknown_moment,
                                 run.end_ns, run.measured_by, run.node});
     else
-        runs_.push_back(
-            {run.id, run.node, moment(run.start_ns), moment(run.end_ns), run.workers, run.result});
+        runs_.push_back({run.id, run.node, moment(run.start_ns), moment(run.end_ns),
+                         run.end_ns != 0, run.workers, run.result});
 }
 
 void TraceCollector::add_ops(const Slot* slots, std::size_t count, TraceIndex thread) {
@@ -118,16 +118,15 @@ void TraceCollector::give_times() {
             std::ranges::lower_bound(by_id, run.id, {}, &decltype(by_id)::value_type::first);
         // The operation was lost, or it is not recorded yet.
         if (found == by_id.end() || found->first != run.id) continue;
-        if (run.node >= 0 && run.result == RunResult::succeeded) {
-            trace_.node_runs.push_back(
-                {run.id, static_cast<std::uint32_t>(run.node), run.start, run.end});
+        if (run.node >= 0) {
+            if (run.has_times)
+                trace_.node_runs.push_back(
+                    {run.id, static_cast<std::uint32_t>(run.node), run.start, run.end});
             continue;
         }
         TraceOp& op = trace_.ops[found->second];
-        if (run.result != RunResult::succeeded) {
-            op.result = run.result;
-            continue;
-        }
+        if (run.result != RunResult::succeeded) op.result = run.result;
+        if (!run.has_times) continue;
         const bool is_first = op.start == unknown_moment;
         op.start = is_first ? run.start : std::min(op.start, run.start);
         op.end = is_first ? run.end : std::max(op.end, run.end);

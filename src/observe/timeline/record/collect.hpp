@@ -31,6 +31,7 @@ private:
         std::uint64_t id;
         std::int64_t node;
         Moment start, end;
+        bool has_times;
         std::uint32_t workers;
         RunResult result;
     };

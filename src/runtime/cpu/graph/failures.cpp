@@ -74,7 +74,8 @@ Failure GraphRun::first_failure(const Part& part) noexcept {
 }
 
 Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
-    if (is_timed_) notify_run({.id = launch_id_, .result = RunResult::failed});
+    for (GraphRun* run = this; run != nullptr; run = run->parent_)
+        run->has_thrown_.store(true, std::memory_order_relaxed);
     if (task.branch == nullptr && task.type != nullptr)
         return failure_of_throw(stream_, *task.type, task.where, std::current_exception(),
                                 task.name.get());

@@ -13,6 +13,8 @@
 #include "cpu/executor/executor.hpp"
 #include "cpu/queue/queue.hpp"
 
+#include <heddle/operation/observer.hpp>
+
 namespace heddle::detail::cpu {
 
 struct Plan;
@@ -269,11 +271,17 @@ private:
     void release() noexcept;
     /// Returns the time if observers request times, else 0.
     std::int64_t time() const noexcept { return is_timed_ ? now_ns() : 0; }
-    /// Report to observers when a task ran, or when the whole run did.
-    void tell_task(std::uint32_t task, std::int64_t from_ns, int workers = 1) const noexcept {
-        tell_times(plan_->tasks[task].told_as, from_ns, workers);
+    /// Report to observers when and how a task ran, or the whole run did.
+    void tell_task(std::uint32_t task, RunResult result, std::int64_t from_ns,
+                   int workers = 1) noexcept {
+        if (is_timed_ && !is_failed(task)) has_run_.store(true, std::memory_order_relaxed);
+        tell_run(plan_->tasks[task].told_as, result, from_ns, workers);
     }
-    void tell_times(std::int64_t node, std::int64_t from_ns, int workers = 1) const noexcept;
+    void tell_run(std::int64_t node, RunResult result, std::int64_t from_ns,
+                  int workers = 1) const noexcept;
+    /// Returns the result of the whole run, which has ended and is timed. It has succeeded if no
+    /// task threw and some ran.
+    RunResult result() const noexcept;
 
     std::shared_ptr<const Plan> plan_;
     StreamRecord& stream_;
@@ -312,7 +320,9 @@ private:
     std::vector<PartBegin> begins_;
     std::uint64_t launch_id_ = 0;  ///< OpInfo::id of the launch if observers need it; else 0
     bool is_timed_ = false;        ///< whether observers request times too
-    std::int64_t timed_from_ = 0;  ///< when the run began
+    std::atomic<bool> has_thrown_{false};  ///< whether a task has thrown an exception
+    std::atomic<bool> has_run_{false};     ///< if timed: whether a task has run, and not failed
+    std::int64_t timed_from_ = 0;          ///< when the run began
     Facts facts_;
 };
 

@@ -12,14 +12,25 @@
 
 namespace heddle::detail::cpu {
 
-void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns, int workers) const noexcept {
+void GraphRun::tell_run(std::int64_t node, RunResult result, std::int64_t from_ns,
+                        int workers) const noexcept {
     if (!is_timed_) [[likely]]
         return;
+    if (result == RunResult::dropped)
+        return notify_run({.id = launch_id_, .node = node, .result = result});
     notify_run({.id = launch_id_,
                 .node = node,
                 .start_ns = from_ns,
                 .end_ns = now_ns(),
-                .workers = static_cast<std::uint32_t>(workers)});
+                .workers = static_cast<std::uint32_t>(workers),
+                .result = result});
+}
+
+RunResult GraphRun::result() const noexcept {
+    if (has_thrown_.load(std::memory_order_relaxed)) return RunResult::failed;
+    const bool is_dropped =
+        failed_.load(std::memory_order_relaxed) && !has_run_.load(std::memory_order_relaxed);
+    return is_dropped ? RunResult::dropped : RunResult::succeeded;
 }
 
 namespace {
@@ -277,7 +288,8 @@ void GraphRun::run_subrange(const Subrange& subrange, Ready& ready) noexcept {
         if (part.get() != nullptr) part.get()->release(subrange.wide->end_order());
     }
     if (subrange.wide->subranges.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    tell_task(index, subrange.wide->from_ns, executor().workers());
+    tell_task(index, is_failed(index) ? RunResult::failed : RunResult::succeeded,
+              subrange.wide->from_ns, executor().workers());
     if (Fiber* const own = fiber(index)) own->acquire(subrange.wide->end_order());
     delete subrange.wide;
     finish(index, ready);
@@ -285,13 +297,18 @@ void GraphRun::run_subrange(const Subrange& subrange, Ready& ready) noexcept {
 
 void GraphRun::run_item(std::uint32_t index, Ready& ready) noexcept {
     const std::int64_t from_ns = time();
+    const OpType* const type = plan_->tasks[index].type;
+    const bool is_dropped =
+        type != nullptr && is_failed(index) && !type->is_cleanup && type->complete == nullptr;
+    RunResult result = is_dropped ? RunResult::dropped : RunResult::succeeded;
     try {
         if (order() != nullptr) (void)order()->enter(index);
         if (!run_task(index, from_ns, ready)) return;
     } catch (...) {
         fail(index, failure_of(plan_->tasks[index]));
+        result = RunResult::failed;
     }
-    if (plan_->tasks[index].type != nullptr) tell_task(index, from_ns);
+    if (type != nullptr) tell_task(index, result, from_ns);
     finish(index, ready);
 }
 

@@ -102,7 +102,7 @@ std::vector<GraphRun::Record> GraphRun::records() const {
 
 /// Ends the run. Called when all tasks are done.
 void GraphRun::end() noexcept {
-    if (parent_ == nullptr) tell_times(-1, timed_from_);
+    if (parent_ == nullptr) tell_run(-1, result(), timed_from_);
     if (order() != nullptr) order()->end();
     Failure failure = first_failure();
     if (!parts_.empty()) {

@@ -168,20 +168,18 @@ bool Queue::run_timed(Operation& wish) noexcept {
     }
     Failure failure;
     if (!execute(op, failure)) return false;
-    if (is_timed) {
-        tell_times();
-        if (failure != nullptr) notify_run({.id = id, .result = RunResult::failed});
-    }
+    if (is_timed) tell_run(failure != nullptr);
     finish_work(op, std::move(failure));
     return true;
 }
 
-void Queue::tell_times() noexcept {
+void Queue::tell_run(bool has_failed) noexcept {
     const int workers = std::exchange(timed_is_spread_, false) ? executor().workers() : 1;
     notify_run({.id = std::exchange(timed_id_, 0),
                 .start_ns = timed_from_,
                 .end_ns = now_ns(),
-                .workers = static_cast<std::uint32_t>(workers)});
+                .workers = static_cast<std::uint32_t>(workers),
+                .result = has_failed ? RunResult::failed : RunResult::succeeded});
 }
 
 // Short kernels stay on this thread. Longer kernels are spread in subranges of at least about 5 µs.
@@ -226,10 +224,7 @@ void Queue::finish_spread() noexcept {
     spread_.order_parts();
     learn_cost();
     Failure failure = spread_.take_failure();
-    if (const std::uint64_t id = timed_id_; id != 0) {
-        tell_times();
-        if (failure != nullptr) notify_run({.id = id, .result = RunResult::failed});
-    }
+    if (timed_id_ != 0) tell_run(failure != nullptr);
     finish_work(next_operation(), std::move(failure));
 }
 

@@ -317,7 +317,7 @@ private:
     bool run_timed(Operation& wish) noexcept;  ///< also runs the work after it
     bool execute(Operation& op, Failure& failure) noexcept;
     /// Reports the start, the end and the number of workers of the timed work to observers.
-    void tell_times() noexcept;
+    void tell_run(bool has_failed) noexcept;
     bool run_many(Operation& op);
     void learn_cost() noexcept;
     void finish_work(Operation& op, Failure failure) noexcept;
