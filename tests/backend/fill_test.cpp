@@ -166,7 +166,8 @@ template <class T> bool fills_rectangle(const T& background, const T& value) {
 }
 }  // namespace
 
-TEST_CASE("a fill of a rectangle sets its elements and no others, for values of every size") {
+TEST_CASE("a fill of a rectangle sets its elements and no others, for values of every size",
+          "[graphs]") {
     CHECK(fills_rectangle<std::uint8_t>(1, 0xab));
     CHECK(fills_rectangle<std::uint16_t>(1, 0xabcd));
     CHECK(fills_rectangle<float>(1.0f, -2.5f));
@@ -196,7 +197,7 @@ TEST_CASE("a rectangle without rows or columns is filled with nothing") {
     CHECK(to_host(x) == Ints(60, 1));
 }
 
-TEST_CASE("a captured fill of a rectangle runs at each launch") {
+TEST_CASE("a captured fill of a rectangle runs at each launch", "[graphs]") {
     const Here here;
     Array<int> x = full<int>(60, 1);
     Graph graph = capture([&] { fill(View2D<int>(x.view().subview(12, 33), 4, 3, 10), 7); });

@@ -114,7 +114,7 @@ TEST_CASE("what the device cannot do is refused with its limit") {
     CHECK(to_host(s, x)[0] == 0);
 }
 
-TEST_CASE("nodes take the same options, and are refused with the same limits") {
+TEST_CASE("nodes take the same options, and are refused with the same limits", "[graphs]") {
     const Here here;
     Array<int> x = zeros<int>(1000);
     kernel_node(Add{}, dim(1000).with({.shared_bytes = 60'000}), x, 1).build().launch();
@@ -133,7 +133,7 @@ TEST_CASE("nodes take the same options, and are refused with the same limits") {
     CHECK(to_host(x) == Ints(1000, 1));
 }
 
-TEST_CASE("options are kept by prepared launches, nodes, captures and batches") {
+TEST_CASE("options are kept by prepared launches, nodes, captures and batches", "[graphs]") {
     const Stream s(test_device());
     const ScopedStream in(s);
     Array<int> x = zeros<int>(1000);
@@ -155,7 +155,8 @@ TEST_CASE("options are kept by prepared launches, nodes, captures and batches") 
 }
 
 TEST_CASE("a chain of dependent launches gives what the plain chain gives, eagerly, captured and "
-          "in batches") {
+          "in batches",
+          "[graphs]") {
     const Stream s(test_device());
     const ScopedStream in(s);
     constexpr int steps = 200;
@@ -176,7 +177,7 @@ TEST_CASE("a chain of dependent launches gives what the plain chain gives, eager
     CHECK(to_host(batched) == expected);
 }
 
-TEST_CASE("nodes depend on each other's start") {
+TEST_CASE("nodes depend on each other's start", "[graphs]") {
     const Stream s(test_device());
     const ScopedStream in(s);
     Array<int> y = zeros<int>(3000);
@@ -192,7 +193,7 @@ TEST_CASE("nodes depend on each other's start") {
     CHECK(to_host(y) == stepped(3000, 50));
 }
 
-TEST_CASE("a dependent kernel after a copy or a fill waits for it") {
+TEST_CASE("a dependent kernel after a copy or a fill waits for it", "[graphs]") {
     const Stream s(test_device());
     const ScopedStream in(s);
     Array<int> x = full<int>(3000, 5), y = zeros<int>(3000);
@@ -247,7 +248,8 @@ TEST_CASE("a programmatic event holds its dependents until its kernel has come t
 }
 
 TEST_CASE(
-    "captured dependents start early beside the kernel they depend on, and beside nothing else") {
+    "captured dependents start early beside the kernel they depend on, and beside nothing else",
+    "[graphs]") {
     const Stream a(test_device()), b(test_device());
     Array<int> x = zeros<int>(a, 100), y = zeros<int>(b, 100), z = zeros<int>(b, 100);
     synchronize();
@@ -344,7 +346,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a batch tells dependent launches from plain ones") {
+TEST_CASE("a batch tells dependent launches from plain ones", "[graphs]") {
     const Stream a(test_device());
     Array<int> x = zeros<int>(a, 100);
     Batch batch({.on_cpu = true});
@@ -363,7 +365,7 @@ TEST_CASE("a batch tells dependent launches from plain ones") {
     CHECK(to_host(a, x) == stepped(100, 8));
 }
 
-TEST_CASE("programmatic events are captured, and order the graph's kernels") {
+TEST_CASE("programmatic events are captured, and order the graph's kernels", "[graphs]") {
     const Stream a(test_device()), b(test_device());
     constexpr std::size_t n = 100'000;
     Array<int> x = zeros<int>(a, n), y = zeros<int>(b, n);

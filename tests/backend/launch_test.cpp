@@ -263,8 +263,8 @@ TEST_CASE("arguments of every kind arrive") {
           std::vector<double>(100, 1 + 2 + 3 + 4 + 5 + 6.5 + 7.25 + 8 + 9 + 10 + 1000));
 }
 
-TEST_CASE(
-    "a kernel with many arguments, one of them aligned to 64 bytes, is recorded and changed") {
+TEST_CASE("a kernel with many arguments, one of them aligned to 64 bytes, is recorded and changed",
+          "[graphs]") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 100), y = zeros<int>(s, 100);
     const auto launch_many = [&](Array<int>& to, int last) {
@@ -348,7 +348,7 @@ TEST_CASE("a kernel waits its turn on its stream") {
     CHECK(to_host(s, x) == std::vector<int>(10, 5));
 }
 
-TEST_CASE("a launch on a device runs on its current stream") {
+TEST_CASE("a launch on a device runs on its current stream", "[graphs]") {
     const Drained drained;
     for (const Device device : test_devices()) {
         const Stream s(device);
@@ -422,7 +422,7 @@ TEST_CASE("an array that holds nothing is no argument, an empty view is") {
     CHECK(to_host(s, gone) == std::vector<int>(4, 0));
 }
 
-TEST_CASE("a launch says which of its arguments holds nothing, or outlived its array") {
+TEST_CASE("a launch says which of its arguments holds nothing, or outlived its array", "[graphs]") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 4), none;
     CHECK(mentions(error_of([&] { launch(s, AddTo{}, dim(4), none, x); }),

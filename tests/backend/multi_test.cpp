@@ -182,7 +182,7 @@ TEST_CASE("a ring through all devices runs in order", "[multi]") {
 }
 
 TEST_CASE("a capture goes on to another device's stream that waits, and copies between the two",
-          "[multi]") {
+          "[multi][graphs]") {
     SKIP_WITHOUT_TWO();
     const Drained drained;
     const Stream a(test_devices()[0]), b(test_devices()[1]);
@@ -208,7 +208,7 @@ TEST_CASE("a capture goes on to another device's stream that waits, and copies b
     CHECK(to_host(a, back) == Ints(100, 20));
 }
 
-TEST_CASE("a batch takes in another device's stream that waits", "[multi]") {
+TEST_CASE("a batch takes in another device's stream that waits", "[multi][graphs]") {
     SKIP_WITHOUT_TWO();
     const Drained drained;
     const Stream a(test_devices()[0]), b(test_devices()[1]);

@@ -89,7 +89,7 @@ TEST_CASE("a branch of fork_join that has only got memory is joined") {
     CHECK(waits_with([&] { x = empty<int>(n); }) == 2 + wait_for_new_memory().inserted);
 }
 
-TEST_CASE("launches of a graph come after the allocation of the memory that it owns") {
+TEST_CASE("launches of a graph come after the allocation of the memory that it owns", "[graphs]") {
     const Stream s(test_device());
     s.wait_stream(default_stream(test_device()));
     Graph graph = capture(s, [&] { const Array<int> x = zeros<int>(s, n); });

@@ -139,7 +139,7 @@ TEST_CASE("a wait counts as work of the stream that waits") {
     CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
 }
 
-TEST_CASE("every kind of work on the other stream makes the wait necessary again") {
+TEST_CASE("every kind of work on the other stream makes the wait necessary again", "[graphs]") {
     const Stream a(test_device()), b(test_device());
     Array<int> x = empty<int>(b, 100), y = empty<int>(b, 100);
     launch_host(b, [] {});

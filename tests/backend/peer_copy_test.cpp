@@ -124,7 +124,7 @@ TEST_CASE("with access to each other's pools the same shapes arrive", "[multi]")
 }
 
 TEST_CASE("copies of every shape between two devices are captured, and launched again and again",
-          "[multi]") {
+          "[multi][graphs]") {
     SKIP_WITHOUT_TWO();
     if (!all[0].can_access_pool(all[1]) || !all[1].can_access_pool(all[0]))
         HEDDLE_SKIP("these two devices cannot reach each other");

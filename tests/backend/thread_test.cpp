@@ -205,7 +205,7 @@ TEST_CASE("a device is synchronised while another thread makes and destroys stre
     CHECK(ran == 2000);
 }
 
-TEST_CASE("a device is synchronised beside another thread's capture, which goes on") {
+TEST_CASE("a device is synchronised beside another thread's capture, which goes on", "[graphs]") {
     const OrderLog seen;
     const Stream s(test_device()), captured(test_device());
     const Flag begun, synchronised;
@@ -231,7 +231,8 @@ TEST_CASE("a device is synchronised beside another thread's capture, which goes 
     CHECK(seen.seen() == Strings{"outside", "in the graph", "in the graph too"});
 }
 
-TEST_CASE("a device is synchronised while another thread begins and ends captures on it") {
+TEST_CASE("a device is synchronised while another thread begins and ends captures on it",
+          "[graphs]") {
     std::atomic<bool> stop{false};
     std::atomic<int> ran{0}, errors{0};
     std::thread synchronising([&] {
