@@ -74,8 +74,7 @@ Failure GraphRun::first_failure(const Part& part) noexcept {
 }
 
 Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
-    for (GraphRun* run = this; run != nullptr; run = run->parent_)
-        run->has_thrown_.store(true, std::memory_order_relaxed);
+    note_in_all(&GraphRun::has_thrown_);
     if (task.branch == nullptr && task.type != nullptr)
         return failure_of_throw(stream_, *task.type, task.where, std::current_exception(),
                                 task.name.get());

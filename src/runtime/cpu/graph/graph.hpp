@@ -274,8 +274,14 @@ private:
     /// Report to observers when and how a task ran, or the whole run did.
     void tell_task(std::uint32_t task, RunResult result, std::int64_t from_ns,
                    int workers = 1) noexcept {
-        if (is_timed_ && !is_failed(task)) has_run_.store(true, std::memory_order_relaxed);
+        if (!is_timed_) return;
+        if (!is_failed(task)) note_in_all(&GraphRun::has_run_);
         tell_run(plan_->tasks[task].told_as, result, from_ns, workers);
+    }
+    /// Sets a flag of this run, and of the runs whose conditional nodes started it.
+    void note_in_all(std::atomic<bool> GraphRun::*flag) noexcept {
+        for (GraphRun* run = this; run != nullptr; run = run->parent_)
+            (run->*flag).store(true, std::memory_order_relaxed);
     }
     void tell_run(std::int64_t node, RunResult result, std::int64_t from_ns,
                   int workers = 1) const noexcept;

@@ -298,8 +298,8 @@ void GraphRun::run_subrange(const Subrange& subrange, Ready& ready) noexcept {
 void GraphRun::run_item(std::uint32_t index, Ready& ready) noexcept {
     const std::int64_t from_ns = time();
     const OpType* const type = plan_->tasks[index].type;
-    const bool is_dropped =
-        type != nullptr && is_failed(index) && !type->is_cleanup && type->complete == nullptr;
+    const bool is_dropped = is_timed_ && type != nullptr && is_failed(index) && !type->is_cleanup &&
+                            type->complete == nullptr;
     RunResult result = is_dropped ? RunResult::dropped : RunResult::succeeded;
     try {
         if (order() != nullptr) (void)order()->enter(index);
