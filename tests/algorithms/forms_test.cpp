@@ -135,26 +135,26 @@ TEST_CASE("an exception of an operator makes its stream fail") {
         return false;
     };
     sort(s, a.x, throws);
-    CHECK_THROWS_WITH(s.synchronize(), Catch::Contains("an operator failed"));
+    CHECK_THROWS_WITH(s.synchronize(), contains("an operator failed"));
     (void)s.clear_error();
     DataOrder order(cpu_device());
     min_element(order, a.x, a.least, throws);
-    CHECK_THROWS_WITH(to_host(order, a.least), Catch::Contains("an operator failed"));
+    CHECK_THROWS_WITH(to_host(order, a.least), contains("an operator failed"));
     (void)order.clear_error();
 }
 
 TEST_CASE("wrong sizes and overlaps are errors, which name the algorithm") {
     const Stream s(cpu_device());
     Arrays a(s);
-    CHECK_THROWS_WITH(reduce(s, a.x, a.sums), Catch::Contains("in reduce") &&
-                                                  Catch::Contains("pass an array or view of one"));
+    CHECK_THROWS_WITH(reduce(s, a.x, a.sums), contains("in reduce") &&
+                                                  contains("pass an array or view of one"));
     CHECK_THROWS_WITH(inclusive_scan(s, a.x, a.sum),
-                      Catch::Contains("in inclusive_scan") && Catch::Contains("pass equal sizes"));
+                      contains("in inclusive_scan") && contains("pass equal sizes"));
     CHECK_THROWS_WITH(exclusive_scan(s, a.sums.first(5), a.sums.view().subview(1, 5)),
-                      Catch::Contains("share a part of their memory"));
-    CHECK_THROWS_WITH(sort_by_key(s, a.x, a.counts), Catch::Contains("keys have 20000 elements"));
-    CHECK_THROWS_WITH(histogram(s, a.x, a.counts, 3, 3), Catch::Contains("not less"));
-    CHECK_THROWS_WITH(histogram(s, a.x, a.counts.first(0), 0, 3), Catch::Contains("0 bins"));
+                      contains("share a part of their memory"));
+    CHECK_THROWS_WITH(sort_by_key(s, a.x, a.counts), contains("keys have 20000 elements"));
+    CHECK_THROWS_WITH(histogram(s, a.x, a.counts, 3, 3), contains("not less"));
+    CHECK_THROWS_WITH(histogram(s, a.x, a.counts.first(0), 0, 3), contains("0 bins"));
     Array<long> moved = std::move(a.sum);
     CHECK_THROWS_AS(reduce(s, a.x, a.sum), UsageError);
     reduce(s, a.x, moved);
@@ -200,8 +200,8 @@ TEST_CASE("the checker finds a missing wait for an algorithm, and names its argu
     s.synchronize();
     const std::vector<check::Race> races = checked.races();
     REQUIRE_FALSE(races.empty());
-    CHECK_THAT(races[0].text, Catch::Contains("sort") && Catch::Contains("reduce") &&
-                                  Catch::Contains("1st argument"));
+    CHECK_THAT(races[0].text, contains("sort") && contains("reduce") &&
+                                  contains("1st argument"));
 }
 
 TEST_CASE("views that an operator holds count as used") {
