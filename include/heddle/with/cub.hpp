@@ -46,8 +46,9 @@ void with_temporary(StreamRef stream, F&& function, const A&... accesses) {
         std::size_t bytes = 0;
         if (const cudaError_t code = function(nullptr, bytes, native); code != cudaSuccess)
             return code;
-        detail::Temporaries memory(stream, SourceLocation());
-        return function(memory.allocate(bytes), bytes, native);
+        Array<std::byte> memory =
+            detail::make_temporary(stream, bytes, "with_temporary", SourceLocation());
+        return function(memory.data(), bytes, native);
     };
     with_native(stream, call_twice, accesses...);
 }
@@ -80,7 +81,8 @@ private:
 /// A loan of a stream to CUB, with the memory that CUB allocates.
 struct CubLoan : BorrowedStream {
     CubLoan(StreamRef stream, std::span<const MemoryArgument> memory, const SourceLocation& where)
-        : BorrowedStream(stream, memory, "cub_environment", where), temporaries(stream, where) {}
+        : BorrowedStream(stream, memory, "cub_environment", where),
+          temporaries(stream, "cub_environment", where) {}
     cudaStream_t native() const noexcept { return native_; }
     Temporaries temporaries;
 };

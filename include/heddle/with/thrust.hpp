@@ -34,7 +34,8 @@ private:
 struct ThrustLoan : BorrowedStream {
     ThrustLoan(StreamRef stream, std::span<const MemoryArgument> memory,
                const SourceLocation& where)
-        : BorrowedStream(stream, memory, "thrust_policy", where), temporaries(stream, where) {}
+        : BorrowedStream(stream, memory, "thrust_policy", where),
+          temporaries(stream, "thrust_policy", where) {}
     auto policy() { return thrust::cuda::par_nosync(allocator).on(native_); }
 
     Temporaries temporaries;

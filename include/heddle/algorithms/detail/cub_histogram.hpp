@@ -28,13 +28,14 @@ void histogram_on_gpu(const Call& call, View<const T> in, View<Count> out, const
     auto* const counts = reinterpret_cast<Counter*>(out.data());
     const auto samples = thrust::make_transform_iterator(in.data(), CubBin<T>{bins});
     const auto levels = static_cast<int>(out.size());
-    detail::call_cub(call, use.all(), [&](void* memory, std::size_t& bytes, cudaStream_t native) {
-        if (in.size() == 0 && memory != nullptr)
-            return cudaMemsetAsync(counts, 0, out.size_bytes(), native);
-        return cub::DeviceHistogram::HistogramEven(memory, bytes, samples, counts, levels + 1, 0,
-                                                   levels, static_cast<std::int64_t>(in.size()),
-                                                   native);
-    });
+    detail::call_cub(call, use, in.size(), out.size(),
+                     [&](void* memory, std::size_t& bytes, cudaStream_t native) {
+                         if (in.size() == 0 && memory != nullptr)
+                             return cudaMemsetAsync(counts, 0, out.size_bytes(), native);
+                         return cub::DeviceHistogram::HistogramEven(
+                             memory, bytes, samples, counts, levels + 1, 0, levels,
+                             static_cast<std::int64_t>(in.size()), native);
+                     });
 }
 
 }  // namespace detail

@@ -34,14 +34,16 @@ void reduce_on_gpu(const Call& call, View<const In> in, View<T> out, const T& in
     CubMemoryUse<Op, F> use(op, transform);
     use.add(in, 0).add(out, 1);
     const auto combine = detail::as_cub_op(op);
-    detail::call_cub(call, use.all(), [&](void* memory, std::size_t& bytes, cudaStream_t native) {
-        if constexpr (std::same_as<In, T> && std::same_as<F, Identity>)
-            return cub::DeviceReduce::Reduce(memory, bytes, in.data(), out.data(), in.size(),
-                                             combine, init, native);
-        else
-            return detail::transform_reduce(memory, bytes, in.data(), out.data(), in.size(),
-                                            combine, CubTransform<T, F>{transform}, init, native);
-    });
+    detail::call_cub(
+        call, use, in.size(), 0, [&](void* memory, std::size_t& bytes, cudaStream_t native) {
+            if constexpr (std::same_as<In, T> && std::same_as<F, Identity>)
+                return cub::DeviceReduce::Reduce(memory, bytes, in.data(), out.data(), in.size(),
+                                                 combine, init, native);
+            else
+                return detail::transform_reduce(memory, bytes, in.data(), out.data(), in.size(),
+                                                combine, CubTransform<T, F>{transform}, init,
+                                                native);
+        });
 }
 
 /// Reads the elements i of two inputs.
@@ -58,11 +60,12 @@ void reduce_on_gpu(const Call& call, View<const A> a, View<const B> b, View<T> o
     CubMemoryUse<Op, F> use(op, transform);
     use.add(a, 0).add(b, 1).add(out, 2);
     const auto combine = detail::as_cub_op(op);
-    detail::call_cub(call, use.all(), [&](void* memory, std::size_t& bytes, cudaStream_t native) {
-        return detail::transform_reduce(
-            memory, bytes, thrust::counting_iterator<std::size_t>(0), out.data(), a.size(), combine,
-            CubPair<T, A, B, F>{a.data(), b.data(), {transform}}, init, native);
-    });
+    detail::call_cub(
+        call, use, a.size(), 0, [&](void* memory, std::size_t& bytes, cudaStream_t native) {
+            return detail::transform_reduce(
+                memory, bytes, thrust::counting_iterator<std::size_t>(0), out.data(), a.size(),
+                combine, CubPair<T, A, B, F>{a.data(), b.data(), {transform}}, init, native);
+        });
 }
 
 /// Reads the element i of an input together with its index.
@@ -76,12 +79,13 @@ void first_on_gpu(const Call& call, View<const T> in, View<std::size_t> out,
                   const FirstOf<T, Before>& op) {
     CubMemoryUse<FirstOf<T, Before>> use(op);
     use.add(in, 0).add(out, 1);
-    detail::call_cub(call, use.all(), [&](void* memory, std::size_t& bytes, cudaStream_t native) {
-        return detail::transform_reduce(
-            memory, bytes, thrust::counting_iterator<std::size_t>(0),
-            thrust::make_transform_output_iterator(out.data(), IndexOf()), in.size(), op,
-            CubIndexed<T>{in.data()}, Indexed<T>::nothing(), native);
-    });
+    detail::call_cub(
+        call, use, in.size(), 0, [&](void* memory, std::size_t& bytes, cudaStream_t native) {
+            return detail::transform_reduce(
+                memory, bytes, thrust::counting_iterator<std::size_t>(0),
+                thrust::make_transform_output_iterator(out.data(), IndexOf()), in.size(), op,
+                CubIndexed<T>{in.data()}, Indexed<T>::nothing(), native);
+        });
 }
 
 }  // namespace detail

@@ -20,7 +20,7 @@ void scan_on_gpu(const Call& call, View<const In> in, View<T> out, const T& init
     const auto combine = detail::as_cub_op(op);
     const auto scan = [&](const auto from) {
         detail::call_cub(
-            call, use.all(), [&](void* memory, std::size_t& bytes, cudaStream_t native) {
+            call, use, in.size(), 0, [&](void* memory, std::size_t& bytes, cudaStream_t native) {
                 if constexpr (kind == ScanKind::inclusive)
                     return cub::DeviceScan::InclusiveScan(memory, bytes, from, out.data(), combine,
                                                           in.size(), native);

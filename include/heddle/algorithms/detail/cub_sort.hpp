@@ -62,25 +62,23 @@ void sort_on_gpu(const Call& call, View<K> keys, View<V> values, const Less& les
             if (size <= 1) return cudaSuccess;
             using Key = CubKey<K>;
             auto* const key = reinterpret_cast<Key*>(keys.data());
-            Array<Key> more_keys = make_array<Key>(stream, size, "sort", Where(call.where));
+            const auto there = on_stream(call, stream);
+            Array<Key> more_keys = there.template temporary<Key>(size);
             Array<V> more_values;
             if constexpr (!std::same_as<V, NoValue>)
-                more_values = make_array<V>(stream, size, "sort", Where(call.where));
-            const auto call_cub = [&](void* memory, std::size_t& bytes) {
+                more_values = there.template temporary<V>(size);
+            const auto run = [&](void* memory, std::size_t& bytes) {
                 return radix_sort_by_cub<descending>(memory, bytes, key, values.data(),
                                                      more_keys.view().data(),
                                                      more_values.view().data(), size, native);
             };
-            std::size_t bytes = 0;
-            if (const cudaError_t code = call_cub(nullptr, bytes); code != cudaSuccess) return code;
-            Temporaries temporaries(stream, call.where);
-            return call_cub(temporaries.allocate(bytes), bytes);
+            return detail::run_cub(there, size, 0, run);
         };
-        detail::lend_stream(call, use.all(), sort);
+        detail::lend_stream(call, use, sort);
     } else {
         const auto count = static_cast<std::int64_t>(size);
         detail::call_cub(
-            call, use.all(), [&](void* memory, std::size_t& bytes, cudaStream_t native) {
+            call, use, size, 0, [&](void* memory, std::size_t& bytes, cudaStream_t native) {
                 if constexpr (std::same_as<V, NoValue>)
                     return cub::DeviceMergeSort::StableSortKeys(memory, bytes, keys.data(), count,
                                                                 less, native);
