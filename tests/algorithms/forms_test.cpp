@@ -146,8 +146,8 @@ TEST_CASE("an exception of an operator makes its stream fail") {
 TEST_CASE("wrong sizes and overlaps are errors, which name the algorithm") {
     const Stream s(cpu_device());
     Arrays a(s);
-    CHECK_THROWS_WITH(reduce(s, a.x, a.sums), contains("in reduce") &&
-                                                  contains("pass an array or view of one"));
+    CHECK_THROWS_WITH(reduce(s, a.x, a.sums),
+                      contains("in reduce") && contains("pass an array or view of one"));
     CHECK_THROWS_WITH(inclusive_scan(s, a.x, a.sum),
                       contains("in inclusive_scan") && contains("pass equal sizes"));
     CHECK_THROWS_WITH(exclusive_scan(s, a.sums.first(5), a.sums.view().subview(1, 5)),
@@ -200,8 +200,7 @@ TEST_CASE("the checker finds a missing wait for an algorithm, and names its argu
     s.synchronize();
     const std::vector<check::Race> races = checked.races();
     REQUIRE_FALSE(races.empty());
-    CHECK_THAT(races[0].text, contains("sort") && contains("reduce") &&
-                                  contains("1st argument"));
+    CHECK_THAT(races[0].text, contains("sort") && contains("reduce") && contains("1st argument"));
 }
 
 TEST_CASE("views that an operator holds count as used") {

@@ -76,8 +76,7 @@ TEST_CASE("transform_reduce of two inputs is a dot product, unless functions are
               std::inner_product(values.begin(), values.end(), factors.begin(), 0L));
         if (size > 0)
             CHECK_THROWS_WITH(transform_reduce(s, x.first(size - 1), y, result, 0),
-                              contains("in transform_reduce") &&
-                                  contains("pass equal sizes"));
+                              contains("in transform_reduce") && contains("pass equal sizes"));
     }
 }
 
