@@ -75,7 +75,7 @@ void lend_stream(const CallByData<algorithm>& call, const CubMemoryUse<Functions
     });
 }
 
-/// What the size of CUB's temporary memory depends on, for calls of one type.
+/// Calls of one type with equal sizes need equally much of CUB's temporary memory.
 struct CubSizes {
     Device device;
     std::size_t count, bins;

@@ -45,8 +45,10 @@ template <class Bits> constexpr std::size_t digit_of(Bits bits, unsigned pass) n
 
 /// Sorts few records on one thread: by merging, or, from some number of records on, by digits.
 template <class Radix> struct SortFew : KernelOf<> {
-    static constexpr std::size_t most = 8192, most_merged = 128;
     using Bits = typename Radix::Bits;
+    /// The most records, for half a millisecond. 16 workers sort as many in 0.7 ms.
+    static constexpr std::size_t most = 262'144 / sizeof(Bits);
+    static constexpr std::size_t most_merged = 128;
     template <class K, class V>
     void operator()(std::size_t, View<K> keys, View<K> temporary_keys, View<V> values,
                     View<V> temporary_values) const {

@@ -47,14 +47,16 @@ void Executor::append(Runnable& work) noexcept {
     ++waiting_;
 }
 
-void Executor::schedule(Runnable& work) noexcept {
-    bool wake = false;
+void Executor::schedule(Runnable& work, int threads) noexcept {
+    int woken = 0;
     {
         const std::lock_guard lock(mutex_);
         append(work);
-        wake = waiting_ > looking_ && sleeping_ > 0;  // awake workers find the work themselves
+        // Awake workers find the work themselves.
+        const int missing = waiting_ + threads - 1 - looking_.load(std::memory_order_relaxed);
+        woken = std::min({threads, missing, sleeping_});
     }
-    if (wake) wake_.notify_one();
+    for (; woken > 0; --woken) wake_.notify_one();
 }
 
 void Executor::remove(Runnable& work) noexcept {

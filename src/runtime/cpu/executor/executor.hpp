@@ -48,8 +48,9 @@ public:
 
     int workers() const noexcept { return worker_count_; }
 
-    /// Adds `work` to the ready list of its level, and wakes a worker if one sleeps.
-    void schedule(Runnable& work) noexcept;
+    /// Adds `work`, which up to `threads` workers can share, to the ready list of its level. Wakes
+    /// as many sleeping workers, less those that are awake without work.
+    void schedule(Runnable& work, int threads = 1) noexcept;
     /// Removes `work` from its ready list. Returns false if it is in no list, because a worker has
     /// taken it or it was never scheduled.
     bool unschedule(Runnable& work) noexcept;

@@ -89,6 +89,10 @@ bool Spread::prepare() noexcept {
 }
 
 bool Spread::start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain) noexcept {
+    // Each wake-up costs the waking thread some microseconds, too: short kernels are done before
+    // many have joined. See docs/adr/0005.
+    constexpr std::size_t subranges_of_long_kernels = 40;  // 200 µs
+    wakes_ = (end - begin) / grain >= subranges_of_long_kernels ? 2 : 1;
     const std::size_t count = count_;
     const std::size_t each = (end - begin) / count, more = (end - begin) % count;
     for (std::size_t i = 0; i < count; ++i) {
@@ -105,16 +109,16 @@ bool Spread::start(Operation& op, std::size_t begin, std::size_t end, std::size_
     if (Fiber* const own = queue_.fiber()) [[unlikely]]
         own->release(begin_order());
     inside_.store(2, std::memory_order_release);  // counts this thread and the executor's lists
-    executor().schedule(*this);
+    executor().schedule(*this, wakes_);
     return take_part(true);
 }
 
 void Spread::run() noexcept {
     // First returns the kernel to the executor's lists, so that more workers find it. Each worker
-    // wakes the next one.
+    // wakes others.
     if (!exhausted_.load(std::memory_order_relaxed)) {
         inside_.fetch_add(1, std::memory_order_relaxed);
-        executor().schedule(*this);
+        executor().schedule(*this, wakes_);
     }
     const bool last = [&] {
         const InHostFunction mark;

@@ -64,6 +64,7 @@ private:
     std::unique_ptr<Range[]> ranges_;  ///< allocated on first use
     std::size_t count_ = 0;            ///< number of ranges
     std::size_t grain_ = 1;
+    int wakes_ = 1;  ///< how many sleeping workers each participating thread wakes
     double index_ns_ = 0;
     /// The number of threads taking part, plus one while the kernel is in the executor's lists.
     std::atomic<int> inside_{0};
