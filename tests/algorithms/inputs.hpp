@@ -11,8 +11,8 @@
 namespace heddle_test {
 
 /// Sizes at which algorithms change their division into chunks.
-inline constexpr std::size_t sizes[] = {0,    1,    2,    15,   16,   17,    128,   129,   4095,
-                                        4096, 4097, 8192, 8193, 9000, 20000, 65536, 300001};
+inline constexpr std::size_t sizes[] = {0,    1,    2,    15,    16,    17,    128,   129,   4095,
+                                        4096, 4097, 9000, 20000, 32769, 65536, 65537, 300001};
 
 /// Returns different numbers, in no order.
 inline Ints numbers(std::size_t size) {

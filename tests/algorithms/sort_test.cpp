@@ -47,7 +47,7 @@ TEST_CASE("numbers of all types are sorted in both directions") {
         for (const int mask : {-1, 0xff00, 0}) {
             INFO(size << " elements, mask " << mask);
             check_numbers<int>(s, size, mask);
-            if (size > 20000) continue;
+            if (size > 20000 && mask != -1) continue;
             check_numbers<signed char>(s, size, mask);
             check_numbers<std::uint16_t>(s, size, mask);
             check_numbers<long>(s, size, mask);
