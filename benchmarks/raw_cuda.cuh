@@ -39,6 +39,28 @@ struct Raw {
     }
 };
 
+/// The executable graph of work that is captured by hand.
+class RawGraph {
+public:
+    /// Captures the work that enqueue() enqueues on `stream`, and on streams that wait for it.
+    template <class F> RawGraph(cudaStream_t stream, F&& enqueue) {
+        cudaGraph_t graph = nullptr;
+        ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        enqueue();
+        ok(cudaStreamEndCapture(stream, &graph));
+        ok(cudaGraphInstantiate(&exec_, graph, 0));
+        ok(cudaGraphDestroy(graph));
+    }
+    RawGraph(const RawGraph&) = delete;
+    RawGraph& operator=(const RawGraph&) = delete;
+    ~RawGraph() { cudaGraphExecDestroy(exec_); }
+
+    void launch(cudaStream_t stream) const { ok(cudaGraphLaunch(exec_, stream)); }
+
+private:
+    cudaGraphExec_t exec_ = nullptr;
+};
+
 inline void synchronize_raw_device() { ok(cudaDeviceSynchronize()); }
 
 }  // namespace bench
