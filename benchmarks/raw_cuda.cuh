@@ -19,6 +19,17 @@ inline void ok(cudaError_t code) {
         raw_failed(code);
 }
 
+/// Enables the current device's access to memory of `peer`. Returns false if that is impossible.
+inline bool enable_access(int device, int peer) {
+    int possible = 0;
+    ok(cudaDeviceCanAccessPeer(&possible, device, peer));
+    if (possible == 0) return false;
+    const cudaError_t code = cudaDeviceEnablePeerAccess(peer, 0);
+    if (code != cudaErrorPeerAccessAlreadyEnabled) ok(code);
+    else (void)cudaGetLastError();  // clears the error, so that the next call does not report it
+    return true;
+}
+
 /// The objects of one raw implementation. Its functions share them: they are destroyed with the
 /// last function. Construct while the device is current.
 struct Raw {
