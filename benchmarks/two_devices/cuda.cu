@@ -113,9 +113,12 @@ public:
             two_steps(true);
             wait_for(first_.raw.a, second_, second_.raw.of_b);
         });
-        ok(cudaSetDevice(first_.device));
+        return_to_first();
     }
     void launch_graph() { graph_->launch(first_.raw.a); }
+
+    /// Makes the first device current, as it was before the steps.
+    void return_to_first() { ok(cudaSetDevice(first_.device)); }
 
     void synchronize_first() { ok(cudaStreamSynchronize(first_.raw.a)); }
     void synchronize() {
@@ -130,7 +133,7 @@ private:
         const float* const row = from.grid[grid] + (downwards ? rows : 1) * columns;
         float* const halo = to.grid[grid] + (downwards ? 0 : rows + 1) * columns;
         constexpr std::size_t bytes = columns * sizeof(float);
-        // A graph's copy node names no devices, so a capture uses the ordinary copy.
+        // Copy nodes are ordinary copies, as in heddle's graphs.
         if (captured) ok(cudaMemcpyAsync(halo, row, bytes, cudaMemcpyDefault, from.raw.a));
         else ok(cudaMemcpyPeerAsync(halo, to.device, row, from.device, bytes, from.raw.a));
     }
@@ -155,7 +158,10 @@ Peer peer_of(const char* name, const std::shared_ptr<RawStrips>& strips, bool to
                  run(calls);
                  if (to_the_end) finish();
              },
-             [=] { strips->synchronize(); }}};
+             [=] {
+                 strips->synchronize();
+                 strips->return_to_first();
+             }}};
 }
 
 }  // namespace
