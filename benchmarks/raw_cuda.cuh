@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -28,6 +29,19 @@ inline bool enable_access(int device, int peer) {
     if (code != cudaErrorPeerAccessAlreadyEnabled) ok(code);
     else (void)cudaGetLastError();  // clears the error, so that the next call does not report it
     return true;
+}
+
+/// The grid of a one-dimensional kernel.
+struct Grid {
+    unsigned blocks, threads;
+};
+/// Returns the grid that heddle chooses for `count` indices, so that both launch equal kernels. If
+/// there are few indices, blocks are small, so that all multiprocessors take part.
+inline Grid grid_of(std::size_t count, int processors) {
+    const auto up = [](std::size_t n, std::size_t unit) { return (n + unit - 1) / unit; };
+    const std::size_t share = 32 * up(up(count, static_cast<std::size_t>(processors)), 32);
+    const std::size_t threads = share < 256 ? share : 256;
+    return {static_cast<unsigned>(up(count, threads)), static_cast<unsigned>(threads)};
 }
 
 /// The objects of one raw implementation. Its functions share them: they are destroyed with the

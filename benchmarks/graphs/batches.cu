@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t n = 256;
 
-__global__ void small_kernel(const float* x, float* y, std::size_t count, float a, int b) {
+__global__ void __launch_bounds__(256)
+    small_kernel(const float* x, float* y, std::size_t count, float a, int b) {
     const std::size_t at = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (at < count) y[at] = a * x[at] + static_cast<float>(b);
 }
@@ -18,7 +19,8 @@ __global__ void small_kernel(const float* x, float* y, std::size_t count, float 
 /// Two arrays, a stream, and a graph of small kernels.
 class SmallKernels {
 public:
-    explicit SmallKernels(int kernels) : kernels_(kernels), chain_(kernels) {
+    SmallKernels(heddle::Device device, int kernels)
+        : kernels_(kernels), grid_(grid_of(n, device.info().processors)), chain_(kernels) {
         chain_.make_stream();
         ok(cudaMalloc(&memory_, 2 * n * sizeof(float)));
         ok(cudaMemset(memory_, 0, 2 * n * sizeof(float)));
@@ -30,7 +32,8 @@ public:
 
     void launch_each() {
         for (int i = 0; i < kernels_; ++i) {
-            small_kernel<<<1, n, 0, chain_.stream()>>>(memory_, memory_ + n, n, 2.0f, i);
+            small_kernel<<<grid_.blocks, grid_.threads, 0, chain_.stream()>>>(memory_, memory_ + n,
+                                                                              n, 2.0f, i);
             ok(cudaGetLastError());
         }
     }
@@ -57,11 +60,12 @@ private:
         int b = first;
         void* arguments[] = {&x, &y, &count, &a, &b};
         const cudaKernelNodeParams node =
-            one_block(reinterpret_cast<const void*>(&small_kernel), n, arguments);
+            node_of(reinterpret_cast<const void*>(&small_kernel), grid_, arguments);
         for (int i = 0; i < kernels_; ++i, ++b) f(static_cast<std::size_t>(i), node);
     }
 
     int kernels_;
+    Grid grid_;
     Chain chain_;
     float* memory_ = nullptr;
 };
@@ -83,14 +87,14 @@ Peer peer_of(const char* name, const std::shared_ptr<SmallKernels>& small, bool 
 Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end) {
     if (!device.is_cuda()) return {};
     ok(cudaSetDevice(device.index()));
-    const auto small = std::make_shared<SmallKernels>(kernels);
+    const auto small = std::make_shared<SmallKernels>(device, kernels);
     return peer_of("as many kernel launches", small, to_the_end, [=] { small->launch_each(); });
 }
 
 Peer raw_small_graph(heddle::Device device, int kernels, bool changed, bool to_the_end) {
     if (!device.is_cuda()) return {};
     ok(cudaSetDevice(device.index()));
-    const auto small = std::make_shared<SmallKernels>(kernels);
+    const auto small = std::make_shared<SmallKernels>(device, kernels);
     small->make_graph();
     if (!changed)
         return peer_of("cudaGraphLaunch of a graph of the same kernels", small, to_the_end,

@@ -8,13 +8,13 @@
 
 namespace bench {
 
-/// Returns the parameters of a kernel node with one block. They refer to `arguments`: one pointer
-/// for each argument of the kernel.
-inline cudaKernelNodeParams one_block(const void* kernel, unsigned threads, void** arguments) {
+/// Returns the parameters of a kernel node. They refer to `arguments`: one pointer for each
+/// argument of the kernel.
+inline cudaKernelNodeParams node_of(const void* kernel, Grid grid, void** arguments) {
     cudaKernelNodeParams p{};
     p.func = const_cast<void*>(kernel);
-    p.gridDim = dim3(1);
-    p.blockDim = dim3(threads);
+    p.gridDim = dim3(grid.blocks);
+    p.blockDim = dim3(grid.threads);
     p.kernelParams = arguments;
     return p;
 }

@@ -19,7 +19,7 @@ struct EmptyChain : Chain {
         for (int i = 0; i < count; ++i) add(node);
     }
     static cudaKernelNodeParams empty_node(void** arguments) {
-        return one_block(reinterpret_cast<const void*>(&empty_kernel), 32, arguments);
+        return node_of(reinterpret_cast<const void*>(&empty_kernel), {1, 32}, arguments);
     }
 };
 

@@ -26,9 +26,9 @@ __global__ void __launch_bounds__(256)
     if (i < count) norm[i] = part_of_norm(sums, i);
 }
 
-int made_current(int device) {
-    ok(cudaSetDevice(device));
-    return device;
+int made_current(heddle::Device device) {
+    ok(cudaSetDevice(device.index()));
+    return device.index();
 }
 
 /// The strip of one device. The device must be current when its kernels are launched.
@@ -37,7 +37,12 @@ struct RawStrip {
     Raw raw{};
     float *grid[2] = {}, *sums = nullptr, *norm = nullptr;
 
-    explicit RawStrip(int index) : device(made_current(index)) {
+    Grid of_points, of_columns, of_parts;
+
+    explicit RawStrip(heddle::Device on)
+        : device(made_current(on)), of_points(grid_of(strip_points, on.info().processors)),
+          of_columns(grid_of(columns, on.info().processors)),
+          of_parts(grid_of(norm_parts, on.info().processors)) {
         for (float** memory : {&grid[0], &grid[1]}) allocate(*memory, grid_points);
         allocate(sums, columns);
         allocate(norm, norm_parts);
@@ -50,13 +55,15 @@ struct RawStrip {
     }
 
     void relax(int now) {
-        relax_kernel<<<strip_points / 256, 256, 0, raw.a>>>(strip_points, grid[now], grid[1 - now]);
+        relax_kernel<<<of_points.blocks, of_points.threads, 0, raw.a>>>(strip_points, grid[now],
+                                                                        grid[1 - now]);
         ok(cudaGetLastError());
     }
     void add_norm(int now) {
-        columns_kernel<<<columns / 256, 256, 0, raw.a>>>(columns, grid[now], grid[1 - now], sums);
+        columns_kernel<<<of_columns.blocks, of_columns.threads, 0, raw.a>>>(columns, grid[now],
+                                                                            grid[1 - now], sums);
         ok(cudaGetLastError());
-        norm_kernel<<<1, norm_parts, 0, raw.a>>>(norm_parts, sums, norm);
+        norm_kernel<<<of_parts.blocks, of_parts.threads, 0, raw.a>>>(norm_parts, sums, norm);
         ok(cudaGetLastError());
     }
 
@@ -76,8 +83,7 @@ void wait_for(cudaStream_t on, const RawStrip& of, cudaEvent_t event) {
 /// The strips of both devices.
 class RawStrips {
 public:
-    RawStrips(heddle::Device first, heddle::Device second)
-        : second_(second.index()), first_(first.index()) {
+    RawStrips(heddle::Device first, heddle::Device second) : second_(second), first_(first) {
         // Without access, copies are staged.
         (void)enable_access(first_.device, second_.device);
         ok(cudaSetDevice(second_.device));
