@@ -11,7 +11,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -21,6 +20,7 @@
 #include <heddle/heddle.hpp>
 
 #include "concurrency/parts.hpp"
+#include "concurrency/priorities.hpp"
 #include "concurrency/throughput.hpp"
 #include "devices.hpp"
 #include "spin.hpp"
@@ -30,8 +30,6 @@ using bench::now_ns;
 using bench::Spin;
 
 namespace {
-
-void pause_us(int us) { std::this_thread::sleep_for(std::chrono::microseconds(us)); }
 
 void small_kernels(bench::Report& report, Device device) {
     const int kernels = 320;
@@ -71,100 +69,6 @@ void small_kernels(bench::Report& report, Device device) {
         report.compare(name, device.name(), {bench::repeat(deal)},
                        bench::raw_dealt(device, streams, kernels, ns), batches, bench::in_ms);
     }
-}
-
-/// Enqueues about 4 ms of work that occupies the whole device, in pieces: thread blocks of 20 µs on
-/// CUDA, and operations of 50 µs on a CPU.
-class Flood {
-public:
-    explicit Flood(Device device) : device_(device) {
-        const int streams = device.is_cuda() ? 1 : 4 * device.info().processors;
-        for (int i = 0; i < streams; ++i)
-            streams_.emplace_back(device, StreamOptions{.priority = 0, .name = "bulk"});
-    }
-    void start() {
-        if (device_.is_cuda()) {
-            const auto threads = static_cast<std::size_t>(device_.info().processors) * 2048;
-            for (int i = 0; i < 10; ++i)
-                launch(streams_[0], Spin{}, dim(20 * threads), std::uint64_t{20'000});
-        } else {
-            for (int i = 0; i < 20; ++i)
-                for (const Stream& stream : streams_)
-                    launch(stream, Spin{}, dim(1), std::uint64_t{50'000});
-        }
-    }
-    bool is_over() const {
-        for (const Stream& stream : streams_)
-            if (!stream.is_complete()) return false;
-        return true;
-    }
-    void finish() const {
-        for (const Stream& stream : streams_) stream.synchronize();
-    }
-
-private:
-    Device device_;
-    std::vector<Stream> streams_;
-};
-
-/// Launches a small piece of work. Returns the time until the host notices its end, in µs. On CPU
-/// devices, returns the time until the work runs instead, because a thread that waited would itself
-/// run the work, even if other work is more urgent.
-double urgent_us(StreamRef stream) {
-    if (stream.device().is_cuda()) {
-        const std::int64_t begin = now_ns();
-        launch(stream, Spin{}, dim(1), std::uint64_t{0});
-        stream.synchronize();
-        return static_cast<double>(now_ns() - begin) * 1e-3;
-    }
-    std::atomic<std::int64_t> ran{0};
-    const std::int64_t begin = now_ns();
-    launch_host(stream, [&ran] { ran = now_ns(); });
-    while (ran == 0) pause_us(20);
-    stream.synchronize();
-    return static_cast<double>(ran - begin) * 1e-3;
-}
-
-void priorities(bench::Report& report, Device device) {
-    const std::string name = "urgent work beside a flood, from its launch until done";
-    if (!report.wants(name)) return;
-    const PriorityRange range = device.priorities();
-    const Stream urgent{device, {.priority = range.greatest, .name = "urgent"}};
-    const Stream usual{device, {.priority = range.least, .name = "usual"}};
-    Flood flood(device);
-    int idle = 0;
-    const auto sample = [&](StreamRef stream, std::vector<double>& us) {
-        flood.start();
-        pause_us(300);
-        if (flood.is_over()) ++idle;
-        us.push_back(urgent_us(stream));
-        flood.finish();
-    };
-    const std::function<double()> raw = bench::raw_urgent(device);
-    std::vector<double> with, without, by_hand;
-    const std::size_t samples = report.quick() ? 3 : 60;
-    for (std::size_t i = 0; i < samples + 1; ++i) {
-        sample(urgent, with);
-        sample(usual, without);
-        if (raw) by_hand.push_back(raw());
-        if (i == 0) with.clear(), without.clear(), by_hand.clear();  // discards the warm-up
-    }
-    if (idle != 0) std::fprintf(stderr, "%s: %d floods were over too soon\n", name.c_str(), idle);
-    const auto add = [&](const std::vector<double>& theirs, const std::string& peer) {
-        report.add(bench::of_pairs(name, device.name(), with, theirs, "µs", peer));
-        const double ours99 = bench::percentile(with, 0.99),
-                     theirs99 = bench::percentile(theirs, 0.99);
-        report.add({.name = name + ", 99th percentile",
-                    .device = device.name(),
-                    .heddle = ours99,
-                    .raw = theirs99,
-                    .unit = "µs",
-                    .ratio = ours99 / theirs99,
-                    .peer = peer});
-    };
-    add(without, "heddle, priority " + std::to_string(usual.priority()) + " instead of " +
-                     std::to_string(urgent.priority()));
-    if (raw) add(by_hand, "the same by hand, with priority");
 }
 
 /// Returns the CPU device with which `device` exchanges work: if possible, not `device` itself.
@@ -294,7 +198,7 @@ int main(int argc, char** argv) {
     bench::Report report("bench_concurrency", argc, argv);
     for (const Device device : bench::chosen_devices(report)) {
         report.attempt("small kernels", [&] { small_kernels(report, device); });
-        report.attempt("priorities", [&] { priorities(report, device); });
+        report.attempt("priorities", [&] { bench::add_priorities(report, device); });
         report.attempt("throughput", [&] { bench::add_throughput(report, device); });
         report.attempt("round trips", [&] { round_trips(report, device); });
         for (const int waiting : {64, 256})

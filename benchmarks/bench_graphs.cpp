@@ -1,13 +1,16 @@
 // Costs and gains of graphs (building from nodes, launching, changing) and of prepared launches. On
 // CUDA, compares them with native graphs, used by hand. Compares whole graphs and batches with the
-// same kernels launched one by one, and dependent launches, in graphs and outside, with native
-// ones.
+// same kernels launched one by one, and batches with native graphs, too. Compares dependent
+// launches, in graphs, in batches and outside, with native ones.
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include <heddle/heddle.hpp>
 
 #include "devices.hpp"
+#include "graphs/batches.hpp"
 #include "graphs/parts.hpp"
 
 using namespace heddle;
@@ -17,14 +20,6 @@ namespace {
 
 struct Nothing {
     HEDDLE_FN void operator()(std::size_t, int) const {}
-};
-
-/// The kernel for batches. Its arguments are two arrays and two numbers.
-struct Small {
-    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y, float a,
-                              int b) const {
-        y[i] = a * x[i] + static_cast<float>(b);
-    }
 };
 
 /// A layer in a chain. It may read its weights before the previous kernel has finished.
@@ -95,7 +90,8 @@ void changes(bench::Report& report, Device device) {
                         graph.launch(s);
                     }),
                     [&] { s.synchronize(); }},
-                   bench::raw_graph_update(device), {.calls = 50, .pairs = 400, .seconds = 1.0});
+                   bench::raw_graph_update(device, 1, false),
+                   {.calls = 50, .pairs = 400, .seconds = 1.0});
 }
 
 void prepared(bench::Report& report, Device device) {
@@ -104,15 +100,19 @@ void prepared(bench::Report& report, Device device) {
     const auto finish = [&] { s.synchronize(); };
     auto ready = prepare(device, Nothing{}, dim(1), 0);
     ready.launch(s);
-    report.compare("PreparedLaunch, unchanged", device.name(),
-                   {repeat([&] { ready.launch(s); }), finish}, bench::raw_launch(device), batches);
-    report.compare("PreparedLaunch, another argument every time", device.name(),
-                   {repeat([&](int i) {
-                        ready.set<0>(i);
-                        ready.launch(s);
-                    }),
-                    finish},
-                   bench::raw_launch(device), batches);
+    const bench::Side unchanged{repeat([&] { ready.launch(s); }), finish};
+    const bench::Side changed{repeat([&](int i) {
+                                  ready.set<0>(i);
+                                  ready.launch(s);
+                              }),
+                              finish};
+    const auto add = [&](const char* name, const bench::Side& side, const bench::Peer& by_hand) {
+        report.compare(name, device.name(), side, bench::raw_launch(device), batches);
+        if (by_hand.side.run) report.compare(name, device.name(), side, by_hand, batches);
+    };
+    add("PreparedLaunch, unchanged", unchanged, bench::raw_graph_launch(device, 1));
+    add("PreparedLaunch, another argument every time", changed,
+        bench::raw_graph_update(device, 1, false));
 }
 
 void runs(bench::Report& report, Device device) {
@@ -142,53 +142,8 @@ void runs(bench::Report& report, Device device) {
                    {run(apart)}, one_by_one, batches, each);
 }
 
-/// Compares small kernels in a batch with the same kernels launched one by one: on CUDA by hand, on
-/// CPU devices by heddle.
-void batches(bench::Report& report, Device device) {
-    const Stream s{device};
-    const ScopedStream in{s};
-    constexpr std::size_t n = 256;
-    Array<float> x = zeros<float>(n), y = zeros<float>(n);
-    const auto finish = [&] { s.synchronize(); };
-    for (const int kernels : {10, 100, 1000}) {
-        const bench::Batches rounds{.calls = kernels == 10    ? 20
-                                             : kernels == 100 ? 4
-                                                              : 1,
-                                    .pairs = 200,
-                                    .seconds = 1.0};
-        const bench::Unit each{"ns", 1e9 / kernels, 0};
-        for (const bool to_the_end : {false, true})
-            for (const bool changed : {false, true}) {
-                Batch step({.on_cpu = true});
-                int round = 0;
-                const auto launches = [&, kernels, changed] {
-                    const int first = changed ? ++round * kernels : 0;
-                    for (int i = 0; i < kernels; ++i)
-                        launch(Small{}, dim(n), x, y, 2.0f, first + i);
-                };
-                const bench::Peer by_hand =
-                    device.is_cuda() ? bench::raw_small_kernels(device, kernels, to_the_end)
-                                     : bench::Peer{"heddle, launched one by one",
-                                                   {repeat([&] {
-                                                        launches();
-                                                        if (to_the_end) finish();
-                                                    }),
-                                                    finish}};
-                report.compare("a kernel of " + std::to_string(kernels) + " in a batch, " +
-                                   (changed ? "arguments new each time" : "unchanged") +
-                                   (to_the_end ? ", run to the end" : ", host time"),
-                               device.name(),
-                               {repeat([&] {
-                                    step.run(launches);
-                                    if (to_the_end) finish();
-                                }),
-                                finish},
-                               by_hand, rounds, each);
-            }
-    }
-}
-
-/// Like batches(), but with empty kernels, so that the launches and not the device limit the rate.
+/// Like add_batches(), but with empty kernels, so that the launches and not the device limit the
+/// rate.
 void empty_batches(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream s{device};
@@ -198,41 +153,48 @@ void empty_batches(bench::Report& report, Device device) {
     const bench::Unit each{"ns", 1e9 / kernels, 0};
     Batch step;
     int round = 0;
-    report.compare("an empty kernel of 1000 in a batch, arguments new each time, run to the end",
-                   device.name(), {repeat([&] {
-                       step.run([&] {
-                           const int first = ++round * kernels;
-                           for (int i = 0; i < kernels; ++i) launch(Nothing{}, dim(1), first + i);
-                       });
-                       s.synchronize();
-                   })},
-                   bench::raw_launches(device, kernels), rounds, each);
+    const bench::Side in_batch{repeat([&] {
+        step.run([&] {
+            const int first = ++round * kernels;
+            for (int i = 0; i < kernels; ++i) launch(Nothing{}, dim(1), first + i);
+        });
+        s.synchronize();
+    })};
+    for (const bench::Peer& peer :
+         {bench::raw_launches(device, kernels), bench::raw_graph_update(device, kernels, true)})
+        report.compare("an empty kernel of 1000 in a batch, arguments new each time, run to the "
+                       "end",
+                       device.name(), in_batch, peer, rounds, each);
 }
 
-/// Compares kernels launched one by one, and in a graph, with two peers: the same calls by hand,
-/// and the older, slower method. peer(improved, in_graph) returns the peer; `improved` selects the
-/// former.
-template <class Launch, class PeerOf>
-void both_ways(bench::Report& report, const std::string& what, const std::string& plain,
-               Graph& graph, const Launch& launch_all, StreamRef s, int kernels,
-               const PeerOf& peer) {
+/// One way to launch the same kernels: its name, a call that launches all, and whether its peers
+/// are graphs.
+struct Way {
+    std::string name;
+    std::function<void()> launch;
+    bool in_graph;
+};
+
+/// Compares each way with two peers: the same calls by hand, and the older, slower method.
+/// peer(improved, in_graph) returns the peer; `improved` selects the former.
+template <class PeerOf>
+void compare_ways(bench::Report& report, const std::string& what, const std::string& plain,
+                  const std::vector<Way>& ways, StreamRef s, int kernels, const PeerOf& peer) {
     const bench::Batches batches{.calls = 1, .pairs = 200, .seconds = 1.0};
     const bench::Unit each{"ns", 1e9 / kernels, 0};
-    for (const bool in_graph : {false, true}) {
-        const bench::Side side{repeat([&graph, &launch_all, s, in_graph] {
-            if (in_graph) graph.launch(s);
-            else launch_all();
+    for (const Way& way : ways) {
+        const bench::Side side{repeat([&way, s] {
+            way.launch();
             s.synchronize();
         })};
         for (const bool improved : {true, false})
-            report.compare(what + (in_graph ? "in a graph" : "launched one by one") + ", beside " +
-                               (improved ? "the same by hand" : plain),
-                           s.device().name(), side, peer(improved, in_graph), batches, each);
+            report.compare(what + way.name + ", beside " + (improved ? "the same by hand" : plain),
+                           s.device().name(), side, peer(improved, way.in_graph), batches, each);
     }
 }
 
-/// Compares dependent launches, one by one and in a graph, with two chains launched by hand: one of
-/// dependent launches, and one of ordinary launches.
+/// Compares dependent launches, one by one, in a graph and in a batch, with two chains by hand: one
+/// of dependent launches, and one of ordinary launches. The peers of the batch are graphs.
 void dependent(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream s{device};
@@ -246,10 +208,14 @@ void dependent(bench::Report& report, Device device) {
     };
     Graph graph = capture(layers);
     graph.instantiate();
-    both_ways(report, "a kernel of a chain of 200 dependent ones ", "the plain chain", graph,
-              layers, s, kernels, [&](bool dependent_too, bool in_graph) {
-                  return bench::raw_dependent_chain(device, kernels, dependent_too, in_graph);
-              });
+    Batch step;
+    compare_ways(report, "a kernel of a chain of 200 dependent ones ", "the plain chain",
+                 {{"launched one by one", layers, false},
+                  {"in a graph", [&] { graph.launch(s); }, true},
+                  {"in a batch", [&] { step.run(layers); }, true}},
+                 s, kernels, [&](bool dependent_too, bool in_graph) {
+                     return bench::raw_dependent_chain(device, kernels, dependent_too, in_graph);
+                 });
 }
 
 /// Compares pairs of kernels on two streams, ordered by programmatic events, with pairs launched by
@@ -271,10 +237,12 @@ void triggered_pairs(bench::Report& report, Device device) {
     };
     Graph graph = capture(a, all);
     graph.instantiate();
-    both_ways(report, "a kernel of 100 pairs on two streams with a programmatic event, ",
-              "plain events", graph, all, a, 2 * pairs, [&](bool triggered, bool in_graph) {
-                  return bench::raw_pairs(device, pairs, triggered, in_graph);
-              });
+    compare_ways(
+        report, "a kernel of 100 pairs on two streams with a programmatic event, ", "plain events",
+        {{"launched one by one", all, false}, {"in a graph", [&] { graph.launch(a); }, true}}, a,
+        2 * pairs, [&](bool triggered, bool in_graph) {
+            return bench::raw_pairs(device, pairs, triggered, in_graph);
+        });
 }
 
 }  // namespace
@@ -286,7 +254,7 @@ int main(int argc, char** argv) {
         report.attempt("builds", [&] { builds(report, device); });
         report.attempt("changes", [&] { changes(report, device); });
         report.attempt("prepared", [&] { prepared(report, device); });
-        report.attempt("batches", [&] { batches(report, device); });
+        report.attempt("batches", [&] { bench::add_batches(report, device); });
         report.attempt("empty batches", [&] { empty_batches(report, device); });
         report.attempt("dependent", [&] { dependent(report, device); });
         report.attempt("pairs", [&] { triggered_pairs(report, device); });

@@ -16,17 +16,6 @@ __global__ void __launch_bounds__(256)
     if (i < count) z[i] = x[i] + 3.0f * y[i];
 }
 
-/// Enables the current device's access to memory of `peer`. Returns false if that is impossible.
-bool enable_access(int device, int peer) {
-    int possible = 0;
-    ok(cudaDeviceCanAccessPeer(&possible, device, peer));
-    if (possible == 0) return false;
-    const cudaError_t code = cudaDeviceEnablePeerAccess(peer, 0);
-    if (code != cudaErrorPeerAccessAlreadyEnabled) ok(code);
-    else (void)cudaGetLastError();  // clears the error, so that the next call does not report it
-    return true;
-}
-
 /// Memory on both devices of a transfer, and a stream of the first device.
 struct RawLink {
     int from_device, to_device;

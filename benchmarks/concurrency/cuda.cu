@@ -119,7 +119,7 @@ Peer raw_throughput(heddle::Device device, const std::shared_ptr<Team>& team, in
                  }}};
 }
 
-std::function<double()> raw_urgent(heddle::Device device) {
+std::function<double()> raw_urgent(heddle::Device device, std::uint64_t ns) {
     if (!device.is_cuda()) return {};
     ok(cudaSetDevice(device.index()));
     struct Pair {
@@ -138,11 +138,11 @@ std::function<double()> raw_urgent(heddle::Device device) {
         Pair& operator=(const Pair&) = delete;
     };
     const auto pair = std::make_shared<Pair>();
-    // Has as many threads as heddle's flood, in blocks of 256 threads, as heddle chooses.
-    const auto blocks = static_cast<unsigned>(20 * device.info().processors * 2048 / 256);
-    return [pair, blocks] {
-        for (int i = 0; i < 10; ++i) {
-            spin_kernel<<<blocks, 256, 0, pair->bulk>>>(20'000);
+    // In blocks of 256 threads, as heddle chooses.
+    const auto blocks = static_cast<unsigned>(flood_threads(device, ns) / 256);
+    return [pair, blocks, ns] {
+        for (int i = 0; i < flood_kernels; ++i) {
+            spin_kernel<<<blocks, 256, 0, pair->bulk>>>(ns);
             ok(cudaGetLastError());
         }
         std::this_thread::sleep_for(std::chrono::microseconds(300));

@@ -2,6 +2,7 @@
 // cpu.cpp is for CPU devices, and implements only some of the rows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,11 +29,19 @@ Peer raw_throughput(heddle::Device device, const std::shared_ptr<Team>& team, in
 /// Like raw_throughput(), but with queues. Each queue has its own thread.
 Peer plain_throughput(const std::shared_ptr<Team>& team, int streams);
 
+/// The flood beside urgent work on a CUDA device: this number of kernels, one after the other.
+inline constexpr int flood_kernels = 10;
+/// Returns the number of threads of such a kernel if each takes `ns`. The device runs 2048 threads
+/// on a multiprocessor at once, so all kernels take at least 4 ms.
+inline std::size_t flood_threads(heddle::Device device, std::uint64_t ns) {
+    const std::size_t turns = (400'000 + ns - 1) / ns;
+    return turns * static_cast<std::size_t>(device.info().processors) * 2048;
+}
+
 /// Returns a function that launches an empty kernel with the highest priority, and returns the time
-/// until the host notices its end, in µs. At the same time, 10 kernels run with the lowest
-/// priority: 20 blocks of 2048 threads for each multiprocessor, 20 µs for each block. For CPU
-/// devices, returns an empty function.
-std::function<double()> raw_urgent(heddle::Device device);
+/// until the host notices its end, in µs. Before that, it launches a flood with the lowest
+/// priority, whose blocks take `ns`. For CPU devices, returns an empty function.
+std::function<double()> raw_urgent(heddle::Device device, std::uint64_t ns);
 
 /// One call enqueues a kernel and then a host function. All calls are on one stream; then the host
 /// waits.
