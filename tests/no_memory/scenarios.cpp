@@ -616,9 +616,21 @@ bool run_batch(Bench& bench) {
     return is_all(bench.a, bench.x, 10) && is_all(bench.a, bench.y, 10);
 }
 
+/// A scope that is launched in two parts.
+bool run_long_batch(Bench& bench) {
+    fill(bench.a, bench.x, 0);
+    Batch batch({.on_cpu = true});
+    const ScopedStream in(bench.a);
+    for (int round = 0; round < 3; ++round)
+        batch.run([&] {
+            for (int i = 0; i < 70; ++i) launch(Add{}, dim(size), bench.x, round);
+        });
+    return is_all(bench.a, bench.x, 70 * (0 + 1 + 2));
+}
+
 /// Algorithms, which allocate temporary memory of the stream. More than one chunk of elements.
 bool run_algorithms(Bench& bench) {
-    constexpr std::size_t n = 9000;
+    constexpr std::size_t n = 66'000;
     Array<int> x = full<int>(bench.a, n, 2), sum(bench.a, 1);
     inclusive_scan(bench.a, x, x);
     sort(bench.a, x, std::greater<>());
@@ -701,6 +713,7 @@ std::vector<Scenario> recorded_scenarios() {
         {"order by data", on_a_bench(run_by_data)},
         {"captures", on_a_bench(run_capture)},
         {"batches", on_a_bench(run_batch)},
+        {"long batches", on_a_bench(run_long_batch)},
         {"algorithms", on_a_bench(run_algorithms)},
         {"memory nodes", on_a_bench(run_memory_nodes)},
         {"pipelines", on_a_bench(run_pipeline)},

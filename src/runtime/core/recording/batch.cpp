@@ -119,7 +119,7 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
         made.exec->launch_batch(what.parts, what.begins, what.marks, where);
         garbage.push_back(made.before.release());
         made.before = std::exchange(made.tape, std::exchange(tape, std::move(fresh)));
-        if (entries_.size() >= remembered_) {
+        if (entries_.size() >= remembered_ * parts) {
             entries_.front().drop(garbage);
             entries_.erase(entries_.begin());
         }

@@ -21,7 +21,8 @@ namespace heddle::detail {
 class HEDDLE_HIDDEN BatchRun {
 public:
     explicit BatchRun(BatchOptions options)
-        : on_cpu(options.on_cpu), remembered_(std::max<std::size_t>(1, options.remembered)) {}
+        : on_cpu(options.on_cpu), in_parts(options.in_parts),
+          remembered_(std::max<std::size_t>(1, options.remembered)) {}
 
     struct Launch {
         std::span<StreamPart> parts;
@@ -43,6 +44,9 @@ public:
     /// held, but they do not read this member.
     class BatchRecorder* recorder = nullptr;
     bool on_cpu;
+    bool in_parts;
+    /// The most graphs that BatchOptions::in_parts has made of a scope.
+    std::size_t parts = 1;
 
     /// To be called when a scope begins to record, and when it has ended.
     void begin_scope(StreamRecord& stream, const SourceLocation& where);

@@ -1,6 +1,7 @@
 #include "core/recording/batch_recorder.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <heddle/operation/observer.hpp>
@@ -15,6 +16,10 @@ namespace heddle::detail {
 
 namespace {
 constinit RecorderPool<BatchRecorder> batches;
+// Sizes of parts (BatchOptions::in_parts). Each takes the device about as long as recording and
+// changing the next one takes the host. docs/adr/0022.
+constexpr std::size_t first_part = 64, growth = 4, most_parts = 4;
+constexpr std::size_t whole = std::numeric_limits<std::size_t>::max();
 const ForkRegistration batch_recorders_registered{ForkOrder::batch_recorders, batches.lock()};
 }  // namespace
 
@@ -26,6 +31,8 @@ BatchRecorder& BatchRecorder::start(StreamRecord& stream, BatchRun& run,
         // it.
         const std::lock_guard guard(batch.lock);
         batch.run_ = &run;
+        batch.part_size_ = run.in_parts ? first_part : whole;
+        batch.parts_so_far_ = 1;
     }
     {
         const std::lock_guard guard(batch.kept_lock_);
@@ -146,10 +153,26 @@ void BatchRecorder::note_ordered(StreamRecord& stream, std::uint64_t submitted,
 bool BatchRecorder::accept(StreamRecord& stream, Wants wants, const char*,
                            const SourceLocation& where) {
     // During a loan, native work may still be enqueued on the stream.
-    if (wants == Wants::nothing && is_clean(stream) && !stream.has(stream_flag::lending))
-        return true;
+    if (wants == Wants::nothing && is_clean(stream) && !stream.has(stream_flag::lending)) {
+        if (tape->size() < part_size_ || participants.size() != 1 || !marks.empty()) [[likely]]
+            return true;
+        flush_part(where);
+        return stream.recorder.load(std::memory_order_relaxed) == this;
+    }
     step_aside(stream, where);
     return false;
+}
+
+/// Flushes a part of a long scope on one stream. Without memory for that, the scope's other work is
+/// one part.
+void BatchRecorder::flush_part(const SourceLocation& where) noexcept {
+    part_size_ = parts_so_far_ + 1 < most_parts ? part_size_ * growth : whole;
+    try {
+        flush(where);
+        run_->parts = std::max(run_->parts, ++parts_so_far_);
+    } catch (...) {
+        part_size_ = whole;  // everything is still recorded: the end of the scope tries again
+    }
 }
 
 void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where) {
@@ -377,9 +400,12 @@ bool BatchRecorder::keep(Block& block) noexcept {
 }
 
 void BatchRecorder::note_batch_use(StreamRecord& stream, Block& block, bool writes) {
-    if (StreamRecord* const first = origin()) note_use(&block, *first);
-    for (const Participant* base = base_of(participant(stream)); base != nullptr;
-         base = base_of(*base))
+    if (participants.empty()) return;
+    if (StreamRecord* const first = participants[0].stream) note_use(&block, *first);
+    const Participant& one = participant(stream);
+    if (one.base_id == 0) [[likely]]
+        return;
+    for (const Participant* base = base_of(one); base != nullptr; base = base_of(*base))
         note_use(&block, *base->stream, writes);
 }
 

@@ -45,6 +45,7 @@ private:
                            const SourceLocation& where);
     void note_ordered(StreamRecord& stream, std::uint64_t submitted,
                       CompletionRef reached) noexcept;
+    void flush_part(const SourceLocation& where) noexcept;
     void complete_tape(const SourceLocation& where);
     void launch(StreamRecord& origin, const SourceLocation& where);
     void note_part_sent(Participant& one, StreamPart& part, const StreamPart& first,
@@ -57,6 +58,9 @@ private:
     void tell_abandoned(const SourceLocation& where) noexcept;
 
     BatchRun* run_ = nullptr;
+    // BatchOptions::in_parts: the number of operations after which the tape is flushed, and the
+    // number of parts so far, with the one being recorded.
+    std::size_t part_size_ = 0, parts_so_far_ = 1;
     // Used by the launch in progress.
     std::vector<StreamPart> parts_;
     std::vector<PartMark> sent_marks_;

@@ -42,9 +42,9 @@ void Tape::clear() noexcept {
 
 // Reserves room for a payload, and zeroes the gap before it. A payload sets all of its bytes, or is
 // zeroed first. So tapes can be compared as bytes.
-void* Tape::reserve(std::size_t size, std::size_t align) {
+[[gnu::always_inline]] inline void* Tape::reserve(std::size_t size, std::size_t align) {
     for (;; ++chunk_) {
-        if (chunk_ == chunks_.size()) {
+        if (chunk_ == chunks_.size()) [[unlikely]] {
             const std::size_t bytes = std::max(chunk_size, size + chunk_align);
             Chunk fresh;
             fresh.data = std::make_unique<std::byte[]>(bytes);
@@ -54,10 +54,10 @@ void* Tape::reserve(std::size_t size, std::size_t align) {
         Chunk& chunk = chunks_[chunk_];
         const auto base = reinterpret_cast<std::uintptr_t>(chunk.data.get());
         const std::size_t at = ((base + chunk.used + align - 1) & ~(align - 1)) - base;
-        if (at + size > chunk.size) {
+        if (at + size > chunk.size) [[unlikely]] {
             if (chunk.used != 0 || chunk.size < size + chunk_align) continue;
         }
-        std::memset(chunk.data.get() + chunk.used, 0, at - chunk.used);
+        if (at != chunk.used) std::memset(chunk.data.get() + chunk.used, 0, at - chunk.used);
         chunk.used = static_cast<std::uint32_t>(at + size);
         TapeOp& op = ops_.back();
         op.chunk = static_cast<std::uint32_t>(chunk_);
@@ -69,18 +69,19 @@ void* Tape::reserve(std::size_t size, std::size_t align) {
 
 std::uint32_t Tape::add(NodeKind kind, Device device, std::span<const std::uint32_t> after,
                         const SourceLocation& where) {
-    TapeOp op{};
+    TapeOp& op = ops_.emplace_back();
     op.kind = kind;
     op.device_kind = device.kind();
     op.device = static_cast<std::uint8_t>(device.index());
     op.dependencies = static_cast<std::uint32_t>(after.size()) & 0xffffff;
-    ops_.push_back(op);
     where_.push_back(where);
-    dependencies_.insert(dependencies_.end(), after.begin(), after.end());
     mix(static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(device.index()) << 8 |
         static_cast<std::uint64_t>(device.kind()) << 24 |
         static_cast<std::uint64_t>(after.size()) << 32);
-    for (const std::uint32_t first : after) mix(first);
+    for (const std::uint32_t first : after) {
+        dependencies_.push_back(first);
+        mix(first);
+    }
     return static_cast<std::uint32_t>(ops_.size() - 1);
 }
 
@@ -138,12 +139,6 @@ void Tape::set_node(std::shared_ptr<NodeData> node) {
     ops_.back().count = nodes_.size();
     nodes_.push_back(std::move(node));
     comparable_ = false;
-}
-
-void Tape::add_block(Block& block) {
-    blocks_.push_back(&block);
-    serials_.push_back(block.serial.load(std::memory_order_relaxed));
-    ++ops_.back().blocks;
 }
 
 void Tape::set_accesses(std::span<const MemoryArgument> memory) {
