@@ -102,28 +102,39 @@ void put_back(ThreadState& thread, int index) {
     saved.kind = SavedState::Kind::closed;
 }
 
-/// Ends the scope `index`, even if inner scopes are still open.
-void close_scope(ThreadState& thread, int index) noexcept {
-    // The usual case: no inner entry is open.
-    if (index == thread.depth - 1) [[likely]] {
-        put_back(thread, index);
-        thread.depth = index;
-    } else {
-        bool inner_scope = false;
-        for (int i = thread.depth - 1; i > index; --i)
-            inner_scope |= thread.saved[i].kind == SavedState::Kind::scope;
-        if (inner_scope) {
-            put_back(thread, index);
-        } else {
-            for (int i = thread.depth - 1; i >= index; --i) {
-                thread.depth = i + 1;
-                put_back(thread, i);
-            }
-            thread.depth = index;
-        }
-    }
+/// Lowers `depth` past entries that are closed already.
+void drop_closed(ThreadState& thread) noexcept {
     while (thread.depth > 0 && thread.saved[thread.depth - 1].kind == SavedState::Kind::closed)
         --thread.depth;
+}
+
+/// Ends the scope `index`, even if inner scopes are still open.
+void close_scope(ThreadState& thread, int index) noexcept {
+    bool inner_scope = false;
+    for (int i = thread.depth - 1; i > index; --i)
+        inner_scope |= thread.saved[i].kind == SavedState::Kind::scope;
+    if (inner_scope) {
+        put_back(thread, index);
+    } else {
+        for (int i = thread.depth - 1; i >= index; --i) {
+            thread.depth = i + 1;
+            put_back(thread, i);
+        }
+        thread.depth = index;
+    }
+    drop_closed(thread);
+}
+
+/// Ends a scope like close_scope(). Its entry must be the newest.
+void close_newest(ThreadState& thread) noexcept {
+    SavedState& saved = thread.saved[--thread.depth];
+    if (saved.has_device) [[likely]] {
+        thread.device = saved.device;
+        thread.device_set = saved.device_set;
+    }
+    if (saved.has_stream) stream_slot(thread, saved.stream_device) = saved.stream;
+    saved.kind = SavedState::Kind::closed;
+    drop_closed(thread);
 }
 
 bool has_scope(const ThreadState& thread, int index, std::uint64_t serial) noexcept {
@@ -158,10 +169,26 @@ void wait_on_exit(const detail::StreamUse& use, const SourceLocation& where) noe
 
 /// Closes the scopes of this thread that other threads have left. Returns the thread's state.
 ThreadState& state_here() noexcept {
-    ThreadState& thread = detail::this_thread_state();
+    ThreadState* state = &detail::this_thread_state();
+    // Hides the origin of the address, which GCC would otherwise compute anew at each use.
+    asm("" : "+r"(state));
+    ThreadState& thread = *state;
     if (thread.owner != nullptr && thread.owner->has_left()) [[unlikely]]
         close_left(thread, *thread.owner);
     return thread;
+}
+
+/// Leaves a scope of this thread after which others were entered that are still open.
+[[gnu::cold, gnu::noinline]] void leave_early(ThreadState& thread, int index,
+                                              const SourceLocation& where) noexcept {
+    report_order(thread, index, where);
+    close_scope(thread, index);
+}
+
+/// Returns the thread's current stream of the device.
+StreamRef current_stream_of(ThreadState& thread, Device device) {
+    detail::StreamState* const stream = stream_slot(thread, device);
+    return stream != nullptr ? detail::Access::stream(*stream) : default_stream(device);
 }
 
 /// Set while this thread leaves a scope: the stream use that the restored stream waits for.
@@ -248,8 +275,7 @@ Device current_device() try {
 }
 
 StreamRef current_stream(Device device) try {
-    detail::StreamState* const stream = stream_slot(state_here(), device);
-    return stream != nullptr ? detail::Access::stream(*stream) : default_stream(device);
+    return current_stream_of(state_here(), device);
 } catch (...) {
     detail::rethrow_as_error("current_stream", {});
 }
@@ -352,16 +378,15 @@ void ScopeBase::change_stream(StreamRef stream, const StreamRef* unwaited) noexc
 bool ScopeBase::leave() noexcept {
     if (left_) return true;
     left_ = true;
-    ThreadState& thread = state_here();
     // A thread's state may have the address of an ended thread's state.
-    if (&thread != thread_ || !has_scope(thread, index_, serial_)) [[unlikely]] {
-        leave_elsewhere(index_, serial_, where_);
-        return false;
+    if (&state_here() == thread_ && has_scope(*thread_, index_, serial_)) [[likely]] {
+        if (index_ == thread_->depth - 1) [[likely]]
+            close_newest(*thread_);
+        else leave_early(*thread_, index_, where_);
+        return true;
     }
-    if (index_ != thread.depth - 1) [[unlikely]]
-        report_order(thread, index_, where_);
-    close_scope(thread, index_);
-    return true;
+    leave_elsewhere(index_, serial_, where_);
+    return false;
 }
 
 ScopedDevice::ScopedDevice(Device device, Where where) : ScopeBase(where) { change_device(device); }
@@ -371,7 +396,7 @@ ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, Where where) 
     const detail::CallMark mark("ScopedStream", where);
     if (!stream) [[unlikely]]
         (void)detail::admit_slowly(detail::Access::state(stream), "ScopedStream", where);
-    const StreamRef replaced = current_stream(stream.device());
+    const StreamRef replaced = current_stream_of(state_here(), stream.device());
     if (options.wait_on_enter)
         detail::order_after_stream(detail::record_of(stream), detail::record_of(replaced), where,
                                    WaitReason::scope_enter);
@@ -382,11 +407,11 @@ ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, Where where) 
 }
 
 ScopedStream::~ScopedStream() {
-    if (wait_on_exit_)
-        awaited_on_exit = {&detail::record_of(stream_), detail::record_of(stream_).id.load()};
+    if (!wait_on_exit_) return;  // the base leaves the scope
+    awaited_on_exit = {&detail::record_of(stream_), detail::record_of(stream_).id.load()};
     const bool is_left_here = leave();
     awaited_on_exit = {};
-    if (!is_left_here || !wait_on_exit_) return;
+    if (!is_left_here) return;
     try {
         const detail::CallMark mark("ScopedStream::~ScopedStream", where_);
         detail::order_after_stream(detail::record_of(current_stream(stream_.device())),
