@@ -181,11 +181,9 @@ void check_launch(StreamState& stream, const LaunchCall& call, const char* name)
 }
 
 namespace {
-/// Returns whether check_launch() has nothing to check: the kernel is portable, and all memory is
-/// on the stream's device.
-bool is_plain(const StreamState& stream, const LaunchCall& call) noexcept {
-    if (call.type.code == nullptr && !stream.device.is_cpu()) return false;
-    if (call.type.kernel != KernelKind::portable) return false;
+/// Returns whether all memory is on the stream's device, and belongs to arrays that exist.
+[[gnu::always_inline]] inline bool is_plain_memory(const StreamState& stream,
+                                                   const LaunchCall& call) noexcept {
     for (const MemoryArgument& one : call.memory) {
         const Block* const block = one.block;
         if (block == nullptr || !block->alive.load(std::memory_order_relaxed) ||
@@ -196,14 +194,37 @@ bool is_plain(const StreamState& stream, const LaunchCall& call) noexcept {
     return true;
 }
 
+/// Returns whether check_not_lost() and check_launch() have nothing to check, except for the grid
+/// of a `__global__` function.
+[[gnu::always_inline]] inline bool is_plain(const StreamState& stream,
+                                            const LaunchCall& call) noexcept {
+    if (call.type.kernel == KernelKind::portable) {
+        if (call.type.code == nullptr && !stream.device.is_cpu()) return false;
+    } else {
+        constexpr std::uint32_t unusual =
+            stream_flag::dead | stream_flag::forked | stream_flag::poisoned;
+        if (call.type.kernel != KernelKind::global || !stream.device.is_cuda() ||
+            (stream.flags.load(std::memory_order_acquire) & unusual) != 0)
+            return false;
+    }
+    return is_plain_memory(stream, call);
+}
+
+[[gnu::cold, gnu::noinline]] void check_carefully(StreamState& stream, const LaunchCall& call) {
+    check_not_lost(record_of(stream), "launch", call.where);
+    check_launch(stream, call, "launch");
+}
+
 // Separate from submit_launch(), whose exception handler would keep these local variables in memory
 // instead of registers. That would cost 4 ns a launch.
 template <Telling telling>
 [[gnu::noinline]] void launch_on(StreamState& stream, const LaunchCall& call) {
-    if (!is_plain(stream, call)) [[unlikely]] {
-        check_not_lost(record_of(stream), "launch", call.where);
-        check_launch(stream, call, "launch");
-    }
+    if (!is_plain(stream, call)) [[unlikely]]
+        check_carefully(stream, call);
+    else if (call.type.kernel == KernelKind::global && call.count != 0)
+        stream.backend->check_grid(record_of(stream), call.type,
+                                   *static_cast<const GridHead*>(kernel_of(call)), call.how,
+                                   call.where);
     if (call.count == 0) [[unlikely]] {
         (void)admit(stream, "launch", no_uses, call.where);
         return;

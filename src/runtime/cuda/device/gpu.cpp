@@ -7,8 +7,6 @@ namespace heddle::detail::cu {
 
 namespace {
 
-// The devices in use. Never destroyed: pending work may need a Gpu until the process ends.
-std::atomic<Gpu*> used_gpus[max_devices];
 constinit std::mutex start_mutex;
 
 Gpu& start(int index, const SourceLocation& where) {

@@ -150,12 +150,16 @@ Gpu* start_gpu(int index, const SourceLocation& where);
 /// Returns the device; initialises it at first use. Throws DeviceLost, ForkedError, or the error of
 /// the initialisation.
 Gpu& gpu(int index, const SourceLocation& where);
+/// The devices in use. Never destroyed: pending work may need a Gpu until the process ends.
+inline constinit std::atomic<Gpu*> used_gpus[max_devices]{};
 /// Return a device: gpu_if_used() returns null before the device's first use; gpu_of() takes a
 /// stream or event, whose device is always in use.
 Gpu* gpu_if_used(int index) noexcept;
 inline Gpu& gpu_of(const StreamState& stream) noexcept {
-    return *gpu_if_used(stream.device.index());
+    return *used_gpus[stream.device.index()].load(std::memory_order_acquire);
 }
-inline Gpu& gpu_of(const EventState& event) noexcept { return *gpu_if_used(event.device.index()); }
+inline Gpu& gpu_of(const EventState& event) noexcept {
+    return *used_gpus[event.device.index()].load(std::memory_order_acquire);
+}
 
 }  // namespace heddle::detail::cu

@@ -4,7 +4,6 @@
 #include <span>
 
 #include <heddle/code/module.hpp>
-#include <heddle/detail/launch_nvcc_registry.hpp>
 
 #include "core/base/errors.hpp"
 
@@ -37,16 +36,13 @@ void check_portable_options(const LaunchOptions& options, std::size_t dimensions
 
 Shape shape_of(std::span<const std::size_t> extent, unsigned processors,
                const LaunchOptions& options, const SourceLocation& where) {
-    constexpr std::size_t max_x = 0x7fffffff, max_y = 65535;
+    constexpr std::size_t max_y = 65535;
     const auto blocks = [](std::size_t n, std::size_t block) { return (n + block - 1) / block; };
     if ((options.block | options.cluster_x) != 0) [[unlikely]]
         check_portable_options(options, extent.size(), where);
     Shape s;
     if (extent.size() == 1) {
-        // If there are few indices, uses smaller blocks, so that all multiprocessors take part.
-        const std::size_t share =
-            options.block != 0 ? options.block : blocks(blocks(extent[0], processors), 32) * 32;
-        s.block = dim3(static_cast<unsigned>(std::min<std::size_t>(portable_block, share)));
+        s.block = dim3(options.block != 0 ? options.block : threads_for(extent[0], processors));
     } else if (options.block != 0) {
         s.block = dim3(32, options.block / 32);
     } else {
@@ -64,7 +60,7 @@ Shape shape_of(std::span<const std::size_t> extent, unsigned processors,
         s.grid = dim3(whole(s.grid.x, options.cluster_x), whole(s.grid.y, options.cluster_y),
                       whole(s.grid.z, options.cluster_z));
     }
-    if (blocks(extent[0], s.block.x) > max_x) [[unlikely]]
+    if (blocks(extent[0], s.block.x) > most_blocks) [[unlikely]]
         throw_too_many_indices(where);
     return s;
 }

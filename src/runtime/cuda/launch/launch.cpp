@@ -96,8 +96,8 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
                      static_cast<std::size_t>(limits.max_threads_per_block));
 }
 
-void check_limits(StreamState& stream, const GridHead& grid, const SourceLocation& where) {
-    const Limits& l = gpu_of(stream).limits;
+void check_limits(StreamState& stream, const GridHead& grid, const Limits& l,
+                  const SourceLocation& where) {
     // Also excludes 0.
     const auto in = [](unsigned value, int most) {
         return value - 1u < static_cast<unsigned>(most);
@@ -276,10 +276,10 @@ cudaError_t launch_with_options(StreamState& stream, const KernelForm& form,
 
 void CudaBackend::check_grid(StreamRecord& stream, const WorkType& type, const GridHead& head,
                              const PassedOptions& how, const SourceLocation& where) {
-    check_limits(stream, head, where);
+    const Limits& limits = gpu_of(stream).limits;
+    check_limits(stream, head, limits, where);
     const bool is_module = type.kernel == KernelKind::in_module;
-    if (head.shared_bytes > static_cast<std::size_t>(gpu_of(stream).limits.max_shared))
-        [[unlikely]] {
+    if (head.shared_bytes > static_cast<std::size_t>(limits.max_shared)) [[unlikely]] {
         if (is_module) raise_shared_of_module(stream, head, where);
         else raise_shared(stream, head.shared_bytes, head.kernel, where);
     }
@@ -287,7 +287,45 @@ void CudaBackend::check_grid(StreamRecord& stream, const WorkType& type, const G
         check_module_options(stream, head, how.options, where);
 }
 
-void CudaBackend::launch(StreamRecord& stream, const LaunchCall& call) {
+namespace {
+
+/// The kernel and grid of a launch without options, and the addresses of its parameters.
+struct PlainForm {
+    const void* function;
+    dim3 grid, block;
+    std::size_t shared_bytes;
+    void** arguments;
+};
+
+/// Returns whether plain_form() can describe the launch.
+bool is_plain(const LaunchCall& call) noexcept {
+    if (call.how.is_set || call.type.has_bounds) return false;
+    if (call.type.kernel == KernelKind::portable) return call.type.dimensions == 1;
+    return call.type.kernel == KernelKind::global;
+}
+
+/// Makes the form that form_of() makes, and notes the launch of a portable kernel.
+[[gnu::always_inline]] inline PlainForm plain_form(StreamRecord& stream, const LaunchCall& call) {
+    void** const parts = call.addresses;
+    call.type.addresses(call.closure, parts);
+    if (call.type.kernel == KernelKind::global) {
+        const auto& head = *static_cast<const GridHead*>(parts[0]);
+        return {head.kernel, dim3_of(head.grid), dim3_of(head.block), head.shared_bytes, parts + 1};
+    }
+    const PortableCode code = call.type.code();
+    if (!has_launched(code, stream.device)) [[unlikely]]
+        note_launch(stream, call);
+    const std::size_t indices = *static_cast<const std::size_t*>(parts[1]);
+    const unsigned threads = threads_for(indices, stream.processors);
+    const std::size_t blocks = blocks_for(indices, threads);
+    if (blocks > most_blocks) [[unlikely]]
+        throw_too_many_indices(call.where);
+    return {code.function, dim3(static_cast<unsigned>(blocks)), dim3(threads), 0, parts};
+}
+
+/// Launches a kernel of any form. Separate from launch(), which is short, because the driver's code
+/// has usually displaced it from the processor's caches.
+[[gnu::noinline]] void launch_any(StreamRecord& stream, const LaunchCall& call) {
     if (call.type.code != nullptr) note_launch(stream, call);
     const BoundsSite* const site = call.type.has_bounds ? site_of_launch(stream, call) : nullptr;
     const KernelForm form = form_of(call.type, call.closure, call.addresses, stream.processors,
@@ -299,6 +337,20 @@ void CudaBackend::launch(StreamRecord& stream, const LaunchCall& call) {
             ? launch_with_options(stream, form, call.how.options, call.where)
             : api.cudaLaunchKernel(form.function, form.grid, form.block, form.arguments,
                                    form.shared_bytes, native_of(stream));
+    if (code != cudaSuccess) [[unlikely]]
+        throw_launch_failed(stream, name_of_kernel(call.type, call.addresses[0]), code, call.where);
+    submission.count();
+}
+
+}  // namespace
+
+void CudaBackend::launch(StreamRecord& stream, const LaunchCall& call) {
+    if (!is_plain(call)) [[unlikely]]
+        return launch_any(stream, call);
+    const PlainForm form = plain_form(stream, call);
+    Submission submission(stream, call.where);
+    const cudaError_t code = api.cudaLaunchKernel(
+        form.function, form.grid, form.block, form.arguments, form.shared_bytes, native_of(stream));
     if (code != cudaSuccess) [[unlikely]]
         throw_launch_failed(stream, name_of_kernel(call.type, call.addresses[0]), code, call.where);
     submission.count();

@@ -87,11 +87,11 @@ bool register_kernel(const void* function, const void* tag, std::atomic<std::uin
 
 void cu::note_launch(StreamState& stream, const LaunchCall& call) {
     const PortableCode code = call.type.code();
-    const std::uint64_t device = std::uint64_t{1} << (stream.device.index() & 63);
-    if ((code.loaded->load(std::memory_order_relaxed) & device) != 0) [[likely]]
+    if (has_launched(code, stream.device)) [[likely]]
         return;
     if (code.registered) note_first_launch(stream, call.type.op->pretty, call.where);
-    code.loaded->fetch_or(device, std::memory_order_relaxed);
+    code.loaded->fetch_or(std::uint64_t{1} << (stream.device.index() & 63),
+                          std::memory_order_relaxed);
 }
 void cu::CudaBackend::preload(int device, const void* tag, const SourceLocation& where) {
     cu::Gpu& g = cu::gpu(device, where);
