@@ -197,9 +197,9 @@ void GraphData::expect_changes(std::size_t count) {
     if (room > changed.capacity()) changed.reserve(std::max(room, 2 * changed.capacity()));
 }
 
-void GraphData::note_change(NodeData& node) noexcept {
+void GraphData::note_change(NodeData& node, bool uses_other_memory) noexcept {
     shape = nullptr;
-    blocks_known = false;
+    if (uses_other_memory) blocks_known = false;
     if (exec != nullptr) changed.push_back(static_cast<std::uint32_t>(node.index));
 }
 }  // namespace detail

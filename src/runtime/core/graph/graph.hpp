@@ -65,7 +65,8 @@ struct HEDDLE_HIDDEN GraphData {
     ~GraphData();
     /// Reserves capacity, so that the next `count` calls of note_change() cannot fail.
     void expect_changes(std::size_t count);
-    void note_change(NodeData& node) noexcept;
+    /// `uses_other_memory`: whether the node may use other arrays than before.
+    void note_change(NodeData& node, bool uses_other_memory = true) noexcept;
 };
 
 }  // namespace heddle::detail

@@ -1,5 +1,6 @@
 // Setters of nodes: checks and changes. The node need not belong to a graph yet.
 #include <algorithm>
+#include <cstring>
 
 #include <heddle/graph/host_node.hpp>
 #include <heddle/graph/nodes.hpp>
@@ -207,7 +208,41 @@ void set_kernel(NodeData& node, const LaunchCall& call) try {
     detail::rethrow_as_error("args", call.where);
 }
 
+namespace {
+/// Changes an argument in the node's closure, if the node is its only owner and uses the same
+/// memory as before. Returns false, and changes nothing, if that cannot be done. On CPU devices,
+/// launches may still read the closure.
+bool change_in_place(NodeData& node, const LaunchCall& call, std::int8_t argument) {
+    Work& work = node.work;
+    const OpType& op = *call.type.op;
+    const bool is_plain = op.move == nullptr && op.destroy == nullptr && call.type.copy != nullptr;
+    if (!node.device.is_cuda() || !is_plain || work.type != &call.type ||
+        work.closure.use_count() != 1 || work.accesses_known || is_observed())
+        return false;
+    std::size_t known = 0;
+    for (const MemoryArgument& one : call.memory) {
+        if (one.block == nullptr) continue;
+        if (known == work.blocks.size() || work.blocks[known] != one.block ||
+            (one.argument == argument &&
+             work.serials[known] != one.block->serial.load(std::memory_order_relaxed)))
+            return false;
+        ++known;
+    }
+    if (known != work.blocks.size()) return false;
+    check_options(node, call.how.options, call.where);
+    if (node.graph != nullptr) node.graph->expect_changes(1);
+    std::memset(work.closure.get(), 0, op.size);
+    call.type.copy(call.closure, work.closure.get());
+    work.count = call.count;
+    work.options = call.how.options;
+    take_priority(node);
+    if (node.graph != nullptr) node.graph->note_change(node, false);
+    return true;
+}
+}  // namespace
+
 void change_kernel(NodeData& node, const LaunchCall& call, std::int8_t argument) try {
+    if (change_in_place(node, call, argument)) return;
     Work work = work_of(call);
     // The blocks are in the order of the arguments; those of the kernel itself are last. So the
     // blocks of the changed argument, if any, are consecutive. The new argument may have another

@@ -72,8 +72,12 @@ KernelForm form_of(const NodeData& node, const Gpu& g, std::vector<void*>& addre
     const WorkType& type = *node.work.type;
     addresses.resize(type.parts() + 1);  // one more for the site
     // Making a node of the kernel loads the kernel.
-    if (type.code != nullptr && type.code().registered)
-        type.code().loaded->store(~std::uint64_t{0}, std::memory_order_relaxed);
+    if (type.code != nullptr) {
+        const PortableCode code = type.code();
+        constexpr std::uint64_t all = ~std::uint64_t{0};
+        if (code.registered && code.loaded->load(std::memory_order_relaxed) != all)
+            code.loaded->store(all, std::memory_order_relaxed);
+    }
     return form_of(type, node.work.closure.get(), addresses.data() + 1,
                    static_cast<unsigned>(g.limits.processors), node.work.options, site, where);
 }
