@@ -377,9 +377,12 @@ bool BatchRecorder::keep(Block& block) noexcept {
 }
 
 void BatchRecorder::note_batch_use(StreamRecord& stream, Block& block, bool writes) {
-    if (StreamRecord* const first = origin()) note_use(&block, *first);
-    for (const Participant* base = base_of(participant(stream)); base != nullptr;
-         base = base_of(*base))
+    if (participants.empty()) return;
+    if (StreamRecord* const first = participants[0].stream) note_use(&block, *first);
+    const Participant& one = participant(stream);
+    if (one.base_id == 0) [[likely]]
+        return;
+    for (const Participant* base = base_of(one); base != nullptr; base = base_of(*base))
         note_use(&block, *base->stream, writes);
 }
 

@@ -212,6 +212,8 @@ void Recorded::unlock() noexcept {
 }
 
 void Recorder::release_lock() noexcept {
+    if (garbage.is_empty() && !ended_tape_ && ended_participants_.empty()) [[likely]]
+        return lock.unlock();
     const Garbage dropped = std::move(garbage);
     const TapeOwner old = std::move(ended_tape_);
     const std::vector<Participant> left = std::exchange(ended_participants_, {});

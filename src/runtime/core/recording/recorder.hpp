@@ -154,6 +154,9 @@ public:
               blocks(std::exchange(other.blocks, nullptr)), sent(other.sent) {}
         Garbage& operator=(Garbage&&) = delete;
         ~Garbage();
+        bool is_empty() const noexcept {
+            return objects.empty() && pasts.empty() && blocks == nullptr;
+        }
         /// Reserves capacity for the objects of one flush, so that adding them cannot fail.
         void reserve(std::size_t more_pasts) {
             objects.reserve(objects.size() + 8);

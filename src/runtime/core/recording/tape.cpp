@@ -42,22 +42,17 @@ void Tape::clear() noexcept {
 
 // Reserves room for a payload, and zeroes the gap before it. A payload sets all of its bytes, or is
 // zeroed first. So tapes can be compared as bytes.
-void* Tape::reserve(std::size_t size, std::size_t align) {
+[[gnu::always_inline]] inline void* Tape::reserve(std::size_t size, std::size_t align) {
     for (;; ++chunk_) {
-        if (chunk_ == chunks_.size()) {
-            const std::size_t bytes = std::max(chunk_size, size + chunk_align);
-            Chunk fresh;
-            fresh.data = std::make_unique<std::byte[]>(bytes);
-            fresh.size = static_cast<std::uint32_t>(bytes);
-            chunks_.push_back(std::move(fresh));
-        }
+        if (chunk_ == chunks_.size()) [[unlikely]]
+            add_chunk(size);
         Chunk& chunk = chunks_[chunk_];
         const auto base = reinterpret_cast<std::uintptr_t>(chunk.data.get());
         const std::size_t at = ((base + chunk.used + align - 1) & ~(align - 1)) - base;
-        if (at + size > chunk.size) {
+        if (at + size > chunk.size) [[unlikely]] {
             if (chunk.used != 0 || chunk.size < size + chunk_align) continue;
         }
-        std::memset(chunk.data.get() + chunk.used, 0, at - chunk.used);
+        if (at != chunk.used) std::memset(chunk.data.get() + chunk.used, 0, at - chunk.used);
         chunk.used = static_cast<std::uint32_t>(at + size);
         TapeOp& op = ops_.back();
         op.chunk = static_cast<std::uint32_t>(chunk_);
@@ -67,20 +62,29 @@ void* Tape::reserve(std::size_t size, std::size_t align) {
     }
 }
 
+[[gnu::cold, gnu::noinline]] void Tape::add_chunk(std::size_t payload) {
+    const std::size_t bytes = std::max(chunk_size, payload + chunk_align);
+    Chunk fresh;
+    fresh.data = std::make_unique<std::byte[]>(bytes);
+    fresh.size = static_cast<std::uint32_t>(bytes);
+    chunks_.push_back(std::move(fresh));
+}
+
 std::uint32_t Tape::add(NodeKind kind, Device device, std::span<const std::uint32_t> after,
                         const SourceLocation& where) {
-    TapeOp op{};
+    TapeOp& op = ops_.emplace_back();
     op.kind = kind;
     op.device_kind = device.kind();
     op.device = static_cast<std::uint8_t>(device.index());
     op.dependencies = static_cast<std::uint32_t>(after.size()) & 0xffffff;
-    ops_.push_back(op);
     where_.push_back(where);
-    dependencies_.insert(dependencies_.end(), after.begin(), after.end());
     mix(static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(device.index()) << 8 |
         static_cast<std::uint64_t>(device.kind()) << 24 |
         static_cast<std::uint64_t>(after.size()) << 32);
-    for (const std::uint32_t first : after) mix(first);
+    for (const std::uint32_t first : after) {
+        dependencies_.push_back(first);
+        mix(first);
+    }
     return static_cast<std::uint32_t>(ops_.size() - 1);
 }
 

@@ -139,6 +139,7 @@ private:
         std::uint32_t used = 0;
     };
     void* reserve(std::size_t size, std::size_t align);
+    void add_chunk(std::size_t payload);
     void mix(std::uint64_t value) noexcept { shape_ = (shape_ ^ value) * 0x9e3779b97f4a7c15u; }
 
     std::vector<TapeOp> ops_;

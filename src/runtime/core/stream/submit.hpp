@@ -37,13 +37,16 @@ template <class Use> void note_used(StreamState& stream, const Use& use) {
 /// stream's failure (docs/adr/0056). `uses`: a range of ArrayUse, MemoryArgument, or blocks that
 /// may be written. Throws for dead and forked streams and lost devices. Functions that enqueue work
 /// call submit() instead.
-/// call submit() instead.
 template <class Uses>
 inline Admission admit(StreamState& stream, const char* call, const Uses& uses,
                        const SourceLocation& where) {
     Admission admission = Admission::enqueued;
-    if ((stream.flags.load(std::memory_order_relaxed) & stream_flag::slow_submit) != 0) [[unlikely]]
-        admission = admit_slowly(stream, call, where);
+    const std::uint32_t slow =
+        stream.flags.load(std::memory_order_relaxed) & stream_flag::slow_submit;
+    if (slow != 0) [[unlikely]]
+        // A stream that is only recorded has nothing that admit_slowly() would check.
+        admission = slow == stream_flag::recording ? Admission::recorded
+                                                   : admit_slowly(stream, call, where);
     if (lookouts != 0 && admission == Admission::enqueued) [[unlikely]]
         note_elsewhere(stream);
     for (const auto& use : uses) note_used(stream, use);
