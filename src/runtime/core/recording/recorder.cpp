@@ -47,11 +47,6 @@ Recorder::Mark* Recorder::mark_of(const EventState& event) noexcept {
     return found == marks.end() ? nullptr : &*found;
 }
 
-void Recorder::use(StreamRecord& stream, Block& block, bool writes) {
-    note_batch_use(stream, block, writes);
-    tape->add_block(block);
-}
-
 void Recorder::collect_external(Participant& one, const SourceLocation& where) {
     if (one.stream == nullptr) return;
     for (ForeignCapture* const capture : {one.lent.get(), one.held.get()}) {
@@ -207,13 +202,7 @@ Recorded::Recorded(EventState& event) noexcept {
     else r->lock.unlock();
 }
 
-void Recorded::unlock() noexcept {
-    if (recorder_ != nullptr) std::exchange(recorder_, nullptr)->release_lock();
-}
-
-void Recorder::release_lock() noexcept {
-    if (garbage.is_empty() && !ended_tape_ && ended_participants_.empty()) [[likely]]
-        return lock.unlock();
+void Recorder::release_with_garbage() noexcept {
     const Garbage dropped = std::move(garbage);
     const TapeOwner old = std::move(ended_tape_);
     const std::vector<Participant> left = std::exchange(ended_participants_, {});

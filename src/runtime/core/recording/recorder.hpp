@@ -165,7 +165,11 @@ public:
     };
     Garbage garbage;
     /// Releases the lock, and then destroys the garbage.
-    void release_lock() noexcept;
+    void release_lock() noexcept {
+        if (garbage.is_empty() && !ended_tape_ && ended_participants_.empty()) [[likely]]
+            lock.unlock();
+        else release_with_garbage();
+    }
 
     virtual bool is_capture() const noexcept = 0;
     virtual CaptureMode capture_mode() const noexcept { return CaptureMode::thread_local_; }
@@ -183,7 +187,10 @@ public:
     virtual bool accept(StreamRecord& stream, Wants wants, const char* call,
                         const SourceLocation& where) = 0;
     /// Records that the stream's newest operation uses the block.
-    void use(StreamRecord& stream, Block& block, bool writes);
+    void use(StreamRecord& stream, Block& block, bool writes) {
+        note_batch_use(stream, block, writes);
+        tape->add_block(block);
+    }
     /// Makes the stream a participant. Its next operation is ordered after `point`. Returns false
     /// if the stream must not join; then the caller enqueues a native wait. Throws UsageError if a
     /// capture refuses the stream.
@@ -240,6 +247,8 @@ protected:
     virtual std::uint32_t flags() const noexcept = 0;
 
 private:
+    void release_with_garbage() noexcept;
+
     // More garbage: these are destroyed without the lock, too.
     TapeOwner ended_tape_;
     std::vector<Participant> ended_participants_;
@@ -277,7 +286,9 @@ public:
     Recorder& operator*() const noexcept { return *recorder_; }
 
 private:
-    void unlock() noexcept;
+    void unlock() noexcept {
+        if (recorder_ != nullptr) std::exchange(recorder_, nullptr)->release_lock();
+    }
     Recorder* recorder_ = nullptr;
 };
 

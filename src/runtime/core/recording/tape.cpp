@@ -44,8 +44,13 @@ void Tape::clear() noexcept {
 // zeroed first. So tapes can be compared as bytes.
 [[gnu::always_inline]] inline void* Tape::reserve(std::size_t size, std::size_t align) {
     for (;; ++chunk_) {
-        if (chunk_ == chunks_.size()) [[unlikely]]
-            add_chunk(size);
+        if (chunk_ == chunks_.size()) [[unlikely]] {
+            const std::size_t bytes = std::max(chunk_size, size + chunk_align);
+            Chunk fresh;
+            fresh.data = std::make_unique<std::byte[]>(bytes);
+            fresh.size = static_cast<std::uint32_t>(bytes);
+            chunks_.push_back(std::move(fresh));
+        }
         Chunk& chunk = chunks_[chunk_];
         const auto base = reinterpret_cast<std::uintptr_t>(chunk.data.get());
         const std::size_t at = ((base + chunk.used + align - 1) & ~(align - 1)) - base;
@@ -60,14 +65,6 @@ void Tape::clear() noexcept {
         op.payload_size = static_cast<std::uint32_t>(size);
         return chunk.data.get() + at;
     }
-}
-
-[[gnu::cold, gnu::noinline]] void Tape::add_chunk(std::size_t payload) {
-    const std::size_t bytes = std::max(chunk_size, payload + chunk_align);
-    Chunk fresh;
-    fresh.data = std::make_unique<std::byte[]>(bytes);
-    fresh.size = static_cast<std::uint32_t>(bytes);
-    chunks_.push_back(std::move(fresh));
 }
 
 std::uint32_t Tape::add(NodeKind kind, Device device, std::span<const std::uint32_t> after,
@@ -142,12 +139,6 @@ void Tape::set_node(std::shared_ptr<NodeData> node) {
     ops_.back().count = nodes_.size();
     nodes_.push_back(std::move(node));
     comparable_ = false;
-}
-
-void Tape::add_block(Block& block) {
-    blocks_.push_back(&block);
-    serials_.push_back(block.serial.load(std::memory_order_relaxed));
-    ++ops_.back().blocks;
 }
 
 void Tape::set_accesses(std::span<const MemoryArgument> memory) {

@@ -66,15 +66,16 @@ public:
     void set_fill(const Operand& to, const void* value, std::size_t size);
     /// For kinds of nodes that only captures record.
     void set_node(std::shared_ptr<NodeData> node);
-    /// Stores which participant the newest operation belongs to, by the recorder's number for it.
-    /// Does not affect comparisons of tapes.
+    /// Stores the recorder's number for its participant. Does not affect comparisons of tapes.
     void set_participant(std::uint32_t number) { participants_.resize(ops_.size(), number); }
-    void add_block(Block& block);
-    /// Stores the newest operation's uses of memory, for observers. Does not affect comparisons of
-    /// tapes.
+    void add_block(Block& block) {
+        blocks_.push_back(&block);
+        serials_.push_back(block.serial.load(std::memory_order_relaxed));
+        ++ops_.back().blocks;
+    }
+    /// Stores its uses of memory, for observers. Does not affect comparisons of tapes.
     void set_accesses(std::span<const MemoryArgument> memory);
-    /// Moves the uses stored by set_accesses() for an operation to `to`. Returns false if there are
-    /// none.
+    /// Moves an operation's uses, stored by set_accesses(), to `to`. Returns false if it has none.
     bool take_accesses(std::size_t index, std::vector<OpAccess>& to);
 
     /// Identifies a former end of the tape. go_back() removes the operations added since then.
@@ -138,8 +139,7 @@ private:
         std::uint32_t size = 0;
         std::uint32_t used = 0;
     };
-    void* reserve(std::size_t size, std::size_t align);
-    void add_chunk(std::size_t payload);
+    inline void* reserve(std::size_t size, std::size_t align);
     void mix(std::uint64_t value) noexcept { shape_ = (shape_ ^ value) * 0x9e3779b97f4a7c15u; }
 
     std::vector<TapeOp> ops_;
