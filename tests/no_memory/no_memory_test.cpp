@@ -83,11 +83,13 @@ std::string sweep(const Exercise& exercise, Fault fault, OnlyWantOfMemory& repor
     return without < 2 ? "it does not come to an end" : "";
 }
 
-/// Sets a long name on every stream record. The record of a closed stream keeps the name's memory.
+/// Sets a long name on every stream record, so that all records exist. The record of a closed
+/// stream keeps the name's memory. Some scenarios also make streams on the CPU.
 void name_all_records() {
     constexpr int more_than_there_are = 3000;
-    for (int i = 0; i < more_than_there_are; ++i)
-        const Stream named(test_device(), {.name = std::string(100, 'n')});
+    for (const Device device : {test_device(), cpu_device()})
+        for (int i = 0; i < more_than_there_are; ++i)
+            const Stream named(device, {.name = std::string(100, 'n')});
 }
 
 void check_all(const std::vector<Scenario>& all) {
