@@ -366,7 +366,10 @@ private:
             captured(s);
             return block(s.after, 0);
         }
-        Batch batch({.on_cpu = true});
+        // Most programs have few operations, so parts are small.
+        constexpr std::size_t parts[] = {0, 1, 3, 64};
+        Batch batch({.on_cpu = true,
+                     .flush_after = parts[static_cast<std::size_t>(s.root + s.rounds) % 4]});
         for (int round = 0; round < s.rounds; ++round) {
             if (mode_ != Mode::batch) {
                 if (round > 0) barrier(s.root);

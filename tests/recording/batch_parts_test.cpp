@@ -1,4 +1,4 @@
-// Long scopes that record one stream are launched in parts (BatchOptions::in_parts).
+// Long scopes that record one stream are launched in parts (BatchOptions::flush_after).
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -8,7 +8,9 @@ using namespace heddle_test;
 
 namespace {
 
-Batch recorded(bool in_parts = true) { return Batch({.on_cpu = true, .in_parts = in_parts}); }
+Batch recorded(std::size_t flush_after = 64) {
+    return Batch({.on_cpu = true, .flush_after = flush_after});
+}
 
 /// Adds `by` to `x`, `count` times, in a scope. Returns the scope's result.
 BatchResult add(Batch& step, Array<int>& x, int count, int by = 1) {
@@ -63,7 +65,7 @@ TEST_CASE("a scope is not divided if it records several streams or events, or on
     const Stream other(test_device());
     Array<int> x = zeros<int>(10), y = zeros<int>(10);
     here.stream.synchronize();
-    Batch whole = recorded(false), two = recorded(), with_event = recorded();
+    Batch whole = recorded(0), two = recorded(), with_event = recorded();
     CHECK(add(whole, x, 2000).graphs == 1);
     two.run([&] {
         other.wait_stream(here.stream);
@@ -81,6 +83,16 @@ TEST_CASE("a scope is not divided if it records several streams or events, or on
     CHECK(with_event.last().graphs == 1);
     CHECK(to_host(x) == Ints(10, 2400));
     CHECK(to_host(other, y) == Ints(10, 200));
+}
+
+TEST_CASE("a program chooses when a scope is flushed first") {
+    const Here here;
+    Array<int> x = zeros<int>(10);
+    for (const std::size_t first : {std::size_t{1}, std::size_t{10}, ~std::size_t{0} / 2}) {
+        Batch step = recorded(first);
+        CHECK(add(step, x, 22).graphs == (first == 1 ? 4 : first == 10 ? 2 : 1));
+    }
+    CHECK(to_host(x) == Ints(10, 66));
 }
 
 TEST_CASE("a batch that keeps one graph keeps all parts of a scope") {

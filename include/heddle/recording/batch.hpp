@@ -43,7 +43,7 @@ struct BatchResult {
     std::size_t operations = 0;  ///< number of operations recorded in all graphs of the scope
     std::size_t changed = 0;     ///< operations whose arguments were patched in a graph
     /// Graphs that the scope launched: more than 1 if flush(), an operation that cannot be
-    /// deferred, or BatchOptions::in_parts flushed the batch.
+    /// deferred, or BatchOptions::flush_after flushed the batch.
     std::size_t graphs = 0;
     std::string_view why = {};  ///< the reason for `outcome`, in words
 };
@@ -53,15 +53,15 @@ const char* to_string(BatchOutcome outcome) noexcept;
 /// Options of a Batch.
 struct BatchOptions {
     /// The maximum number of cached graphs, at least 1. The least recently used is dropped first.
-    /// The parts of a scope (`in_parts`) count as one graph.
+    /// The parts of a scope (`flush_after`) count as one graph.
     std::size_t remembered = 8;
     /// Records on CPU devices too. Off by default: there, recording a launch costs about twice as
     /// much as the launch (docs/measurements.md).
     bool on_cpu = false;
-    /// Flushes a long scope after 64, 256 and 1024 further operations while it records one stream
-    /// only. So the device begins to work while the rest is recorded. If false, only flush() and
-    /// operations that cannot be deferred flush the batch.
-    bool in_parts = true;
+    /// While a scope records one stream only, it is flushed after this number of operations, and
+    /// then after 4 and 16 times as many. So the device begins to work while the rest is recorded.
+    /// 0: only flush() and operations that cannot be deferred flush the batch.
+    std::size_t flush_after = 64;
 };
 
 /// Caches the graphs of work that is enqueued repeatedly. ScopedBatch describes which work is
@@ -130,7 +130,7 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 /// that have not waited for `stream` is enqueued at once. If a Batch has recorded no work although
 /// its scopes enqueued such work, its destructor passes an error to the report hook.
 ///
-/// Long scopes are flushed in parts (BatchOptions::in_parts). Operations that cannot be deferred
+/// Long scopes are flushed in parts (BatchOptions::flush_after). Operations that cannot be deferred
 /// flush the batch, too; recording then continues. They are:
 /// - waits for, and queries of, a participant or an event recorded in the batch
 /// - copies of pageable memory, and to_host()

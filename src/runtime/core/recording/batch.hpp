@@ -21,7 +21,7 @@ namespace heddle::detail {
 class HEDDLE_HIDDEN BatchRun {
 public:
     explicit BatchRun(BatchOptions options)
-        : on_cpu(options.on_cpu), in_parts(options.in_parts),
+        : on_cpu(options.on_cpu), flush_after(options.flush_after),
           remembered_(std::max<std::size_t>(1, options.remembered)) {}
 
     struct Launch {
@@ -44,8 +44,8 @@ public:
     /// held, but they do not read this member.
     class BatchRecorder* recorder = nullptr;
     bool on_cpu;
-    bool in_parts;
-    /// The most graphs that BatchOptions::in_parts has made of a scope.
+    std::size_t flush_after;
+    /// The most graphs that BatchOptions::flush_after has made of a scope.
     std::size_t parts = 1;
 
     /// To be called when a scope begins to record, and when it has ended.

@@ -16,9 +16,9 @@ namespace heddle::detail {
 
 namespace {
 constinit RecorderPool<BatchRecorder> batches;
-// Sizes of parts (BatchOptions::in_parts). Each takes the device about as long as recording and
-// changing the next one takes the host. docs/adr/0022.
-constexpr std::size_t first_part = 64, growth = 4, most_parts = 4;
+// Each part takes the device about as long as recording and changing the next one takes the host:
+// docs/adr/0080.
+constexpr std::size_t growth = 4, most_parts = 4;
 constexpr std::size_t whole = std::numeric_limits<std::size_t>::max();
 const ForkRegistration batch_recorders_registered{ForkOrder::batch_recorders, batches.lock()};
 }  // namespace
@@ -31,7 +31,7 @@ BatchRecorder& BatchRecorder::start(StreamRecord& stream, BatchRun& run,
         // it.
         const std::lock_guard guard(batch.lock);
         batch.run_ = &run;
-        batch.part_size_ = run.in_parts ? first_part : whole;
+        batch.part_size_ = run.flush_after != 0 ? run.flush_after : whole;
         batch.parts_so_far_ = 1;
     }
     {
@@ -166,7 +166,8 @@ bool BatchRecorder::accept(StreamRecord& stream, Wants wants, const char*,
 /// Flushes a part of a long scope on one stream. Without memory for that, the scope's other work is
 /// one part.
 void BatchRecorder::flush_part(const SourceLocation& where) noexcept {
-    part_size_ = parts_so_far_ + 1 < most_parts ? part_size_ * growth : whole;
+    const bool is_last = parts_so_far_ + 1 >= most_parts || part_size_ > whole / growth;
+    part_size_ = is_last ? whole : part_size_ * growth;
     try {
         flush(where);
         run_->parts = std::max(run_->parts, ++parts_so_far_);

@@ -58,7 +58,7 @@ private:
     void tell_abandoned(const SourceLocation& where) noexcept;
 
     BatchRun* run_ = nullptr;
-    // BatchOptions::in_parts: the number of operations after which the tape is flushed, and the
+    // BatchOptions::flush_after: the number of operations after which the tape is flushed, and the
     // number of parts so far, with the one being recorded.
     std::size_t part_size_ = 0, parts_so_far_ = 1;
     // Used by the launch in progress.
