@@ -70,7 +70,7 @@ template <class Radix> struct SortFew : KernelOf<> {
             std::uint32_t position = 0;
             for (std::uint32_t& one : count[pass]) position += std::exchange(one, position);
             for (std::size_t i = 0; i < size; ++i)
-                to.set(count[pass][digit_of(Radix()(from.keys[i]), pass)]++, from, i);
+                to.set_within(size, count[pass][digit_of(Radix()(from.keys[i]), pass)]++, from, i);
             is_temporary = !is_temporary;
         }
         if (is_temporary) memory.records().copy(0, memory.temporary(), {0, size});

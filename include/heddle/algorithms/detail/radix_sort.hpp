@@ -111,7 +111,7 @@ template <class Radix> struct MoveByDigit : KernelOf<> {
         std::size_t next[radix_digits];
         state.find_places(chunk, next);
         for (std::size_t i = part.begin; i < part.end; ++i)
-            to.set(next[digit_of(Radix()(from.keys[i]), pass)]++, from, i);
+            to.set_within(memory.size(), next[digit_of(Radix()(from.keys[i]), pass)]++, from, i);
     }
 };
 

@@ -22,6 +22,12 @@ template <class K, class V> struct Records {
         keys[i] = from.keys[j];
         if constexpr (!std::is_same_v<V, NoValue>) values[i] = from.values[j];
     }
+    /// Sets the record i, if there is one. If other work changes the keys during a sort, which is a
+    /// race, its counts of digits are wrong: then records are lost, but no other memory changes.
+    void set_within(std::size_t size, std::size_t i, const Records& from, std::size_t j) const {
+        if (i < size) [[likely]]
+            set(i, from, j);
+    }
     /// Sets the records from i on to those of `part` in `from`.
     void copy(std::size_t i, const Records& from, Chunk part) const {
         std::copy(from.keys + part.begin, from.keys + part.end, keys + i);
