@@ -31,6 +31,14 @@ void check_sort(StreamRef s, const std::vector<K>& keys, const Less& less) {
     CHECK(to_host(s, values) == order);
 }
 
+/// A key's digit is 0 in its first `calls` reads and 255 afterwards, as if other work changed all
+/// keys after they were counted.
+struct DigitThatChanges {
+    using Bits = std::uint8_t;
+    static inline std::size_t calls = 0;
+    Bits operator()(Bits) const noexcept { return calls != 0 ? (--calls, Bits{0}) : Bits{255}; }
+};
+
 /// Checks numbers in both directions. Only bits in `mask` differ, so that some digits are equal.
 template <class K> void check_numbers(StreamRef s, std::size_t size, int mask) {
     std::vector<K> keys;
@@ -96,4 +104,28 @@ TEST_CASE("what is sorted already stays") {
     Array<Card> x = from_host(s, values);
     sort(s, x, by_rank);
     CHECK(to_host(s, x) == values);
+}
+
+TEST_CASE("keys that change while they are sorted do not lead outside the memory") {
+    using Bits = DigitThatChanges::Bits;
+    using Radix = DigitThatChanges;
+    constexpr std::size_t size = 1000;
+    std::vector<Bits> keys(size), temporary(2 * size, 7);
+    const std::vector<Bits> untouched(size, 7);
+    const View<Bits> from(keys.data(), size), to(temporary.data(), size);
+    const View<heddle::detail::NoValue> none;
+    const auto behind = [&] {
+        return std::vector<Bits>(temporary.begin() + size, temporary.end());
+    };
+    Radix::calls = size;
+    heddle::detail::SortFew<Radix>()(0, from, to, none, none);
+    CHECK(behind() == untouched);
+
+    keys.assign(size, 0);
+    std::vector<std::uint32_t> counts(256);
+    counts[0] = size;
+    std::vector<Bits> differ{255};
+    Radix::calls = 0;
+    heddle::detail::MoveByDigit<Radix>{{}, 0}(0, from, to, none, none, View(counts), View(differ));
+    CHECK(behind() == untouched);
 }
