@@ -41,8 +41,8 @@ public:
 private:
     template <class F, std::size_t... I>
     void with_declared(const SourceLocation& where, F& function, std::index_sequence<I...>) const {
-        const auto nothing = Access::make<DeclaredAccess>(Where(where));
-        DeclaredAccess accesses[] = {(static_cast<void>(I), nothing)...};
+        const auto none = Access::make<DeclaredAccess>(Where(where));
+        DeclaredAccess accesses[] = {(static_cast<void>(I), none)...};
         std::size_t count = 0;
         for (const MemoryArgument& one : all())
             accesses[count++] = Access::make<DeclaredAccess>(Where(where), one);
@@ -105,14 +105,14 @@ cudaError_t run_cub(const CallOnStream<algorithm>& call, std::size_t count, std:
 /// Calls function(memory, bytes, native) for `count` elements, and for bins of a histogram, with
 /// temporary memory: see run_cub().
 template <template <Algorithm> class Call, Algorithm algorithm, class... Functions, class F>
-void call_cub(const Call<algorithm>& call, const CubMemoryUse<Functions...>& memory,
-              std::size_t count, std::size_t bins, const F& function) {
+void call_cub(const Call<algorithm>& call, const CubMemoryUse<Functions...>& use, std::size_t count,
+              std::size_t bins, const F& function) {
     const auto run = [&](StreamRef stream, cudaStream_t native) -> cudaError_t {
         return detail::run_cub(
             on_stream(call, stream), count, bins,
             [&](void* memory, std::size_t& bytes) { return function(memory, bytes, native); });
     };
-    detail::lend_stream(call, memory, run);
+    detail::lend_stream(call, use, run);
 }
 
 /// A function in the form that CUB recognises.
