@@ -1,4 +1,4 @@
-// Batches: scopes whose work is launched as one graph, which heddle builds and reuses.
+// Batches: scopes whose work is launched as graphs, which heddle builds and reuses.
 #pragma once
 
 #include <concepts>
@@ -85,7 +85,7 @@ public:
     Batch& operator=(Batch&&) noexcept;
     ~Batch();
 
-    /// Calls body() in a ScopedBatch, so that its work is launched on the current stream as one
+    /// Calls body() in a ScopedBatch, so that its work is launched on the current stream as a
     /// graph. If body() throws, launches the work recorded before that, and rethrows the exception.
     /// The body may take the batch's stream as an argument.
     template <detail::BatchBody F> void run(F&& body, Where where = {});
@@ -117,7 +117,8 @@ private:
 inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { return batch.run_; }
 
 /// Records the work enqueued on `stream` (default: the current one) and on streams that wait for
-/// it. At the end of the scope, also by an exception, the work is launched as one graph.
+/// it. At the end of the scope, also by an exception, the work is launched as one graph. Long
+/// scopes are launched in parts (BatchOptions::flush_after).
 ///
 ///     {
 ///         ScopedBatch in(step, side);  // step: a Batch
@@ -126,12 +127,11 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { retu
 ///     }  // launches a graph of both
 ///
 /// Order: everything runs in the same order as without the scope. Work enqueued after the scope on
-/// a participant (a stream that was recorded) is ordered after the whole graph. Work for streams
-/// that have not waited for `stream` is enqueued at once. If a Batch has recorded no work although
-/// its scopes enqueued such work, its destructor passes an error to the report hook.
+/// a participant (a stream that was recorded) is ordered after all of the scope's work. Work for
+/// streams that have not waited for `stream` is enqueued at once. If a Batch has recorded no work
+/// although its scopes enqueued such work, its destructor passes an error to the report hook.
 ///
-/// Long scopes are flushed in parts (BatchOptions::flush_after). Operations that cannot be deferred
-/// flush the batch, too; recording then continues. They are:
+/// Operations that cannot be deferred flush the batch; recording then continues. They are:
 /// - waits for, and queries of, a participant or an event recorded in the batch
 /// - copies of pageable memory, and to_host()
 /// - launches of graphs

@@ -66,14 +66,14 @@ public:
     void set_fill(const Operand& to, const void* value, std::size_t size);
     /// For kinds of nodes that only captures record.
     void set_node(std::shared_ptr<NodeData> node);
-    /// Stores the recorder's number for its participant. Does not affect comparisons of tapes.
+    /// Stores the number of the newest operation's participant. Comparisons of tapes ignore it.
     void set_participant(std::uint32_t number) { participants_.resize(ops_.size(), number); }
     void add_block(Block& block) {
         blocks_.push_back(&block);
         serials_.push_back(block.serial.load(std::memory_order_relaxed));
         ++ops_.back().blocks;
     }
-    /// Stores its uses of memory, for observers. Does not affect comparisons of tapes.
+    /// Stores the newest operation's uses of memory, for observers. Comparisons ignore them.
     void set_accesses(std::span<const MemoryArgument> memory);
     /// Moves an operation's uses, stored by set_accesses(), to `to`. Returns false if it has none.
     bool take_accesses(std::size_t index, std::vector<OpAccess>& to);
