@@ -2,6 +2,7 @@
 #define CATCH_CONFIG_EXTERNAL_INTERFACES  // needed for listeners in Catch2 2.13
 #include "watchdog.hpp"
 
+#include "core/stream/registry.hpp"
 #include "cpu/executor/executor.hpp"
 #include "support.hpp"
 
@@ -27,13 +28,26 @@ unsigned limit_s() {
     return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(limit).count());
 }
 
-/// Waits until workers have released completed work. Otherwise, the next test would receive errors
-/// of that work.
-void wait_for_workers() {
+/// Returns whether each CPU stream that was destroyed has ended, and so has reported its failure.
+bool have_ended() {
+    bool all = true;
+    heddle::detail::for_each_stream([&](heddle::detail::StreamRecord& stream) {
+        if (!stream.device.is_cpu()) return;
+        const std::lock_guard life(stream.life);
+        if (stream.final_event != nullptr) all = false;
+    });
+    return all;
+}
+
+/// Waits until destroyed CPU streams have ended and workers have released completed work.
+/// Otherwise, the next test would receive errors of that work.
+void wait_for_earlier_work() {
     static bool is_stuck = false;  // true after a test has failed
     heddle::detail::cpu::Executor* const workers = heddle::detail::cpu::executor_if_made();
-    if (workers != nullptr && !is_stuck)
-        is_stuck = !heddle_test::eventually([&] { return workers->is_resting(); });
+    if (!is_stuck)
+        is_stuck = !heddle_test::eventually([&] {
+            return have_ended() && (workers == nullptr || workers->is_resting());
+        });
 }
 
 char running[512] = "";
@@ -64,7 +78,7 @@ class Watchdog final : public ListenerBase {
 public:
     using ListenerBase::ListenerBase;
     void testCaseStarting(const Catch::TestCaseInfo& test) override {
-        wait_for_workers();
+        wait_for_earlier_work();
         std::strncpy(running, test.name.c_str(), sizeof running - 1);
         static void* one[1];
         // The first backtrace() loads a library, which a signal handler must not do.
