@@ -125,13 +125,11 @@ void close_scope(ThreadState& thread, int index) noexcept {
     drop_closed(thread);
 }
 
-/// Ends a scope like close_scope(). Its entry must be the newest.
-void close_newest(ThreadState& thread) noexcept {
-    SavedState& saved = thread.saved[--thread.depth];
-    if (saved.has_device) [[likely]] {
-        thread.device = saved.device;
-        thread.device_set = saved.device_set;
-    }
+/// Ends a scope like close_scope(). `saved` must be its entry, and the newest one.
+void close_newest(ThreadState& thread, SavedState& saved) noexcept {
+    --thread.depth;
+    thread.device = saved.device;  // every scope saves it
+    thread.device_set = saved.device_set;
     if (saved.has_stream) stream_slot(thread, saved.stream_device) = saved.stream;
     saved.kind = SavedState::Kind::closed;
     drop_closed(thread);
@@ -337,19 +335,23 @@ void set_device(Device device, Where where) try {
     detail::rethrow_as_error("set_device", where);
 }
 
-ScopeBase::ScopeBase(Where where) try : where_(where), thread_(&state_here()) {
-    check_depth(*thread_, where);
-    if (thread_->last_serial == 0) [[unlikely]]
-        detail::ScopeOwner::begin(*thread_);
-    index_ = thread_->depth++;
-    serial_ = ++thread_->last_serial;
-    SavedState& saved = thread_->saved[index_];
+// Copies `where` member by member. GCC would store its two halves and load both at once, which
+// stalls processors.
+ScopeBase::ScopeBase(Where where) try
+    : where_{where.file, where.line, where.column}, thread_(&state_here()) {
+    ThreadState& thread = *thread_;
+    check_depth(thread, where);
+    if (thread.last_serial == 0) [[unlikely]]
+        detail::ScopeOwner::begin(thread);
+    index_ = thread.depth++;
+    serial_ = ++thread.last_serial;
+    SavedState& saved = thread.saved[index_];
     saved.kind = SavedState::Kind::scope;
     saved.has_device = true;
     saved.has_stream = false;
     saved.has_no_wait = false;
-    saved.device_set = thread_->device_set;
-    saved.device = thread_->device;
+    saved.device_set = thread.device_set;
+    saved.device = thread.device;
     saved.serial = serial_;
     saved.entered = nullptr;
     saved.file = where.file;
@@ -378,11 +380,12 @@ void ScopeBase::change_stream(StreamRef stream, const StreamRef* unwaited) noexc
 bool ScopeBase::leave() noexcept {
     if (left_) return true;
     left_ = true;
+    ThreadState& thread = state_here();
     // A thread's state may have the address of an ended thread's state.
-    if (&state_here() == thread_ && has_scope(*thread_, index_, serial_)) [[likely]] {
-        if (index_ == thread_->depth - 1) [[likely]]
-            close_newest(*thread_);
-        else leave_early(*thread_, index_, where_);
+    if (&thread == thread_ && has_scope(thread, index_, serial_)) [[likely]] {
+        if (index_ == thread.depth - 1) [[likely]]
+            close_newest(thread, thread.saved[index_]);
+        else leave_early(thread, index_, where_);
         return true;
     }
     leave_elsewhere(index_, serial_, where_);
@@ -396,7 +399,8 @@ ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, Where where) 
     const detail::CallMark mark("ScopedStream", where);
     if (!stream) [[unlikely]]
         (void)detail::admit_slowly(detail::Access::state(stream), "ScopedStream", where);
-    const StreamRef replaced = current_stream_of(state_here(), stream.device());
+    // The base has closed the scopes that other threads have left.
+    const StreamRef replaced = current_stream_of(detail::this_thread_state(), stream.device());
     if (options.wait_on_enter)
         detail::order_after_stream(detail::record_of(stream), detail::record_of(replaced), where,
                                    WaitReason::scope_enter);
