@@ -15,6 +15,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND HEDDLE_SANITIZE)
 endif()
 list(JOIN heddle_cuda_warnings "," heddle_cuda_warnings)
 
+# Position-independent code keeps each exported function replaceable at run time, so GCC would
+# inline none of them, not even within a source file. The library does not replace its functions.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-fno-semantic-interposition HEDDLE_KNOWS_INTERPOSITION)
+
 # heddle_target(TARGET): no language extensions, position independent, warnings. (heddle::heddle
 # sets C++20.)
 function(heddle_target target)
@@ -25,6 +30,15 @@ function(heddle_target target)
     target_compile_options(${target} PRIVATE
         "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:${heddle_warnings};-Wpedantic>"
         "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=${heddle_cuda_warnings}>")
+endfunction()
+
+# heddle_library(TARGET): heddle_target() for the library's own parts.
+function(heddle_library target)
+    heddle_target(${target})
+    if(HEDDLE_KNOWS_INTERPOSITION)
+        target_compile_options(${target} PRIVATE
+            "$<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>")
+    endif()
 endfunction()
 
 # heddle_portable(FILE...): these sources hold portable kernels, and are CUDA where there is CUDA.
