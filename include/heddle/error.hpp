@@ -34,6 +34,8 @@ enum class ErrorCode {
     forked,
     /// The source of a program, or PTX, does not compile; the message holds the compiler's log.
     compile,
+    /// A rank of a Communicator has ended, or has not joined or not taken part in time.
+    rank_lost,
 };
 
 /// Returns the name of a code, "out_of_memory" for example.
@@ -129,6 +131,12 @@ struct DeviceLost : Error {
 /// Thrown for other failures of the driver, a library or the operating system (ErrorCode::native).
 /// native_code() and native_name() identify the failure.
 struct NativeError : Error {
+    using Error::Error;
+};
+/// Thrown if a rank of a Communicator has ended or aborted, or has not joined or not taken part
+/// within CommunicatorOptions::timeout (ErrorCode::rank_lost). The message names the ranks. The
+/// other ranks can continue only with a new communicator.
+struct RankLost : Error {
     using Error::Error;
 };
 /// Thrown in a child of fork() for an object of the parent, and for CUDA if the parent has used it

@@ -81,9 +81,10 @@ TEST_CASE("every error code has its own text") {
     std::set<std::string> texts;
     for (ErrorCode code :
          {ErrorCode::usage, ErrorCode::no_device, ErrorCode::out_of_memory, ErrorCode::unsupported,
-          ErrorCode::work_failed, ErrorCode::device_lost, ErrorCode::native, ErrorCode::forked})
+          ErrorCode::work_failed, ErrorCode::device_lost, ErrorCode::native, ErrorCode::forked,
+          ErrorCode::compile, ErrorCode::rank_lost})
         texts.insert(to_string(code));
-    CHECK(texts.size() == 8);
+    CHECK(texts.size() == 10);
     CHECK(texts.count("") == 0);
 }
 

@@ -6,10 +6,14 @@
 #include <barrier>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
+#include <unistd.h>
 
 using namespace heddle_test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -34,14 +38,15 @@ private:
 
 /// Runs body(rank, communicator, stream, wrong) on one thread for each rank, as separate processes
 /// would. Returns the errors.
-template <class F> Strings on_ranks(const std::vector<Device>& devices, F body) {
+template <class F>
+Strings on_ranks(const std::vector<Device>& devices, F body, CommunicatorOptions options = {}) {
     const CommunicatorId id = CommunicatorId::make();
     const Wrong wrong;
     std::barrier all_there(static_cast<std::ptrdiff_t>(devices.size()));
     on_threads(devices.size(), [&](std::size_t i) {
         std::optional<Communicator> communicator;
         try {
-            communicator.emplace(id, i, devices.size(), devices[i]);
+            communicator.emplace(id, i, devices.size(), devices[i], options);
             const Stream stream(devices[i]);
             // A rank that is ahead keeps its GPU busy until the others arrive. So each rank
             // makes its first allocation before any rank begins.
@@ -51,7 +56,7 @@ template <class F> Strings on_ranks(const std::vector<Device>& devices, F body) 
             stream.synchronize();
         } catch (const std::exception& error) {
             wrong.add(error.what());
-            if (communicator) communicator->abort();  // or the other ranks would wait forever
+            if (communicator) communicator->abort();  // ends the other ranks, too
         }
     });
     return wrong.seen();
@@ -197,39 +202,96 @@ TEST_CASE("a communicator refuses what it can see is wrong", "[collective]") {
     CHECK(wrong == Strings{});
 }
 
+namespace {
+
+/// Calls each collective on one rank, and checks its results.
+void check_collectives(Communicator& c, StreamRef s, const Wrong& seen) {
+    const std::size_t i = c.rank(), ranks = c.size(), last = ranks - 1;
+    const int me = static_cast<int>(i), n = static_cast<int>(ranks);
+    Array<int> x = full<int>(s, 100, me + 1), y = zeros<int>(s, 100),
+               all = zeros<int>(s, 100 * ranks);
+    c.all_reduce(s, ReduceOp::sum, x, y);
+    seen.unless(to_host(s, y) == Ints(100, n * (n + 1) / 2));
+    c.all_gather(s, x, all);
+    seen.unless(to_host(s, all).back() == n);
+    fill(s, all, 0);
+    c.gather(s, last, x, all);
+    seen.unless(to_host(s, all).back() == (i == last ? n : 0));
+    c.broadcast(s, last, x);
+    seen.unless(to_host(s, x) == Ints(100, n));
+    fill(s, all, me);
+    c.reduce_scatter(s, ReduceOp::max, all, y);
+    seen.unless(to_host(s, y) == Ints(100, n - 1));
+    c.scatter(s, 0, all, y);
+    seen.unless(to_host(s, y) == Ints(100, 0));
+    fill(s, x, me);
+    c.exchange(s, (i + 1) % ranks, x, (i + last) % ranks, y);
+    seen.unless(to_host(s, y) == Ints(100, (me + n - 1) % n));
+    if (i == 0) c.send(s, 1, x);
+    if (i == 1) c.receive(s, 0, y);
+    if (i == 1) seen.unless(to_host(s, y) == Ints(100, 0));
+    c.reduce(s, ReduceOp::sum, 0, x, y);
+    if (i == 0) seen.unless(to_host(s, y) == Ints(100, n * (n - 1) / 2));
+    c.synchronize(s);
+}
+
+}  // namespace
+
 TEST_CASE("communicators of several ranks, each on a thread of its own", "[multi][collective]") {
     SKIP_WITHOUT_NCCL(2);
-    const std::vector<Device> devices = first_devices(4);
-    const int n = static_cast<int>(devices.size());
     const Strings wrong =
-        on_ranks(devices, [n](std::size_t i, Communicator& c, StreamRef s, const Wrong& seen) {
-            const int me = static_cast<int>(i);
-            const std::size_t ranks = c.size(), last = ranks - 1;
-            Array<int> x = full<int>(s, 100, me + 1), y = zeros<int>(s, 100),
-                       all = zeros<int>(s, 100 * ranks);
-            c.all_reduce(s, ReduceOp::sum, x, y);
-            seen.unless(to_host(s, y) == Ints(100, n * (n + 1) / 2));
-            c.all_gather(s, x, all);
-            seen.unless(to_host(s, all).back() == n);
-            fill(s, all, 0);
-            c.gather(s, last, x, all);
-            seen.unless(to_host(s, all).back() == (i == last ? n : 0));
-            c.broadcast(s, last, x);
-            seen.unless(to_host(s, x) == Ints(100, n));
-            fill(s, all, me);
-            c.reduce_scatter(s, ReduceOp::max, all, y);
-            seen.unless(to_host(s, y) == Ints(100, n - 1));
-            c.scatter(s, 0, all, y);
-            seen.unless(to_host(s, y) == Ints(100, 0));
-            fill(s, x, me);
-            c.exchange(s, (i + 1) % ranks, x, (i + last) % ranks, y);
-            seen.unless(to_host(s, y) == Ints(100, (me + n - 1) % n));
-            if (i == 0) c.send(s, 1, x);
-            if (i == 1) c.receive(s, 0, y);
-            if (i == 1) seen.unless(to_host(s, y) == Ints(100, 0));
-            c.reduce(s, ReduceOp::sum, 0, x, y);
-            if (i == 0) seen.unless(to_host(s, y) == Ints(100, n * (n - 1) / 2));
-        });
+        on_ranks(first_devices(4), [](std::size_t, Communicator& c, StreamRef s,
+                                      const Wrong& seen) { check_collectives(c, s, seen); });
+    CHECK(wrong == Strings{});
+}
+
+TEST_CASE("a rank that does not come within the limit is named by the constructor",
+          "[collective]") {
+    SKIP_WITHOUT_NCCL(1);
+    const CommunicatorId id = CommunicatorId::make();
+    CHECK(eventually([&] {  // the process that made the id may be too busy to answer in time
+        const Error error =
+            thrown_by([&] { Communicator(id, 0, 2, test_device(), {.timeout = 100ms}); });
+        CHECK(error.code() == ErrorCode::rank_lost);
+        return std::string(error.what()).find("rank 1 of 2 has not joined within 100 ms") !=
+               std::string::npos;
+    }));
+    const Error negative =
+        thrown_by([&] { Communicator(id, 0, 2, test_device(), {.timeout = -1ms}); });
+    CHECK(negative.code() == ErrorCode::usage);
+}
+
+TEST_CASE("synchronize() names a rank that does not make the call, and ends the other ranks",
+          "[multi][collective]") {
+    SKIP_WITHOUT_NCCL(2);
+    std::barrier both(2);
+    const Strings wrong =
+        on_ranks(first_devices(2),
+                 [&both](std::size_t i, Communicator& c, StreamRef s, const Wrong& seen) {
+                     Array<int> x = full<int>(s, 100, 1);
+                     c.all_reduce(s, ReduceOp::sum, x, x);
+                     s.synchronize();
+                     both.arrive_and_wait();
+                     if (i == 0) {
+                         c.all_reduce(s, ReduceOp::sum, x, x);
+                         const auto error = error_of([&] { c.synchronize(s); });
+                         seen.unless(error && error->code() == ErrorCode::rank_lost);
+                         const std::string text = error ? error->what() : "no error";
+                         if (text.find("rank 1 has enqueued 1 collectives, but this rank 2") ==
+                             std::string::npos)
+                             seen.add(text);
+                         seen.unless(s.is_poisoned());
+                         (void)s.clear_error();
+                     }
+                     // Rank 0 has aborted, so rank 1 ends, too.
+                     const auto is_told = [&] {
+                         const auto error = error_of([&] { c.check(); });
+                         return error && error->code() == ErrorCode::rank_lost;
+                     };
+                     seen.unless(eventually(is_told));
+                     both.arrive_and_wait();
+                 },
+                 {.timeout = patience(3s)});
     CHECK(wrong == Strings{});
 }
 
@@ -263,8 +325,9 @@ TEST_CASE("a communicator's collective in a capture runs at every launch", "[mul
 
 namespace {
 
-/// Runs a hidden test case in two processes, as rank 0 and as rank 1. Returns their results.
-std::vector<ChildResult> run_two_ranks(const std::string& name) {
+/// Runs a hidden test case in two processes, as rank 0 and as rank 1. Adds "NAME=value" to their
+/// environment. Returns their results.
+std::vector<ChildResult> run_two_ranks(const std::string& name, const Strings& environment = {}) {
     const CommunicatorId id =
         CommunicatorId::make();  // ranks connect through this process, so it waits for them
     std::string text = "HEDDLE_TEST_ID=";
@@ -275,7 +338,9 @@ std::vector<ChildResult> run_two_ranks(const std::string& name) {
     }
     std::vector<ChildResult> results(2);
     on_threads(2, [&](std::size_t i) {
-        results[i] = run_test_case(name, {text, "HEDDLE_TEST_RANK=" + std::to_string(i)});
+        Strings variables = environment;
+        variables.insert(variables.end(), {text, "HEDDLE_TEST_RANK=" + std::to_string(i)});
+        results[i] = run_test_case(name, variables);
     });
     return results;
 }
@@ -301,6 +366,9 @@ TEST_CASE("child: one rank of two", "[.child]") {
     Communicator& world = *joined;
     const std::size_t rank = world.rank();
     const Stream s(world.device());
+    const Wrong wrong;
+    check_collectives(world, s, wrong);
+    CHECK(wrong.seen() == Strings{});
     Array<int> x = full<int>(s, 1000, static_cast<int>(rank) + 1);
     world.all_reduce(s, ReduceOp::sum, x, x);
     CHECK(to_host(s, x) == Ints(1000, 3));
@@ -323,6 +391,18 @@ TEST_CASE("a communicator of two processes, whose id goes from one to the other"
     }
 }
 
+TEST_CASE("two processes without shared memory and peer access use sockets, as two hosts do",
+          "[multi][collective]") {
+    SKIP_WITHOUT_NCCL(2);
+    for (const ChildResult& child :
+         run_two_ranks("child: one rank of two",
+                       {"NCCL_SHM_DISABLE=1", "NCCL_P2P_DISABLE=1", "NCCL_NET=Socket"})) {
+        INFO(child.output);
+        CHECK(child.status == 0);
+        CHECK_THAT(child.output, contains("works"));
+    }
+}
+
 TEST_CASE("child: a rank of two where one dies", "[.child]") {
     end_if_it_hangs();
     std::optional<Communicator> world = child_rank();
@@ -331,13 +411,26 @@ TEST_CASE("child: a rank of two where one dies", "[.child]") {
     Array<int> x = full<int>(s, 1000, 1);
     world->all_reduce(s, ReduceOp::sum, x, x);
     CHECK(to_host(s, x) == Ints(1000, 2));
-    if (world->rank() == 1) std::_Exit(7);  // ends without notifying the other rank
+    const std::string file = std::getenv("HEDDLE_TEST_FILE");
+    if (world->rank() == 1) {
+        // Ends without notifying the other rank, once that rank waits.
+        CHECK(eventually([&] { return std::filesystem::exists(file); }));
+        std::_Exit(7);
+    }
     // The other rank does not enqueue its share of this collective.
     world->all_reduce(s, ReduceOp::sum, x, x);
     CHECK_FALSE(s.is_complete());
-    world->abort();
-    s.synchronize();
-    CHECK(error_of([&] { world->all_reduce(s, ReduceOp::sum, x, x); })->code() == ErrorCode::usage);
+    std::ofstream(file).put('1');
+    const Error lost = thrown_by([&] { s.synchronize(); });
+    CHECK(lost.code() == ErrorCode::rank_lost);
+    CHECK_THAT(lost.what(), contains("rank 1 of 2 has ended"));
+    for (const auto& call :
+         std::vector<std::function<void()>>{[&] { world->check(); }, [&] { world->synchronize(s); },
+                                            [&] { world->all_reduce(s, ReduceOp::sum, x, x); }})
+        CHECK(thrown_by(call).code() == ErrorCode::rank_lost);
+    (void)s.clear_error();
+    CHECK(thrown_by([&] { world->all_reduce(s, ReduceOp::sum, x, x); }).code() ==
+          ErrorCode::rank_lost);
     world.reset();
     // The remaining rank continues with a communicator of its own.
     fill(s, x, 3);
@@ -347,10 +440,15 @@ TEST_CASE("child: a rank of two where one dies", "[.child]") {
     std::puts("goes on");
 }
 
-TEST_CASE("a rank whose other rank has died aborts, and goes on without it",
+TEST_CASE("a rank whose other rank has died is told so by its waits, and goes on without it",
           "[multi][collective]") {
     SKIP_WITHOUT_NCCL(2);
-    const std::vector<ChildResult> ranks = run_two_ranks("child: a rank of two where one dies");
+    const std::filesystem::path file =
+        std::filesystem::temp_directory_path() / ("heddle_rank_waits." + std::to_string(getpid()));
+    std::filesystem::remove(file);
+    const std::vector<ChildResult> ranks =
+        run_two_ranks("child: a rank of two where one dies", {"HEDDLE_TEST_FILE=" + file.string()});
+    std::filesystem::remove(file);
     INFO(ranks[0].output);
     CHECK(ranks[0].status == 0);
     CHECK_THAT(ranks[0].output, contains("goes on"));

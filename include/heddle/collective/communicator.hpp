@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <heddle/collective/communicator_id.hpp>
+#include <heddle/collective/communicator_options.hpp>
 #include <heddle/collective/detail/collective_call.hpp>
 #include <heddle/stream/scope.hpp>
 
@@ -24,12 +25,12 @@ inline RankCall from_rank(RankCall call, std::size_t from) noexcept {
 ///
 ///     Communicator world(id, rank, ranks);  // id: CommunicatorId::make() on one rank
 ///     world.all_reduce(stream, ReduceOp::sum, gradient, gradient);
-///     stream.synchronize();
-///     world.check();
+///     world.synchronize(stream);  // throws RankLost if a rank does not take part
 ///
 /// All ranks must call the same collectives in the same order, with matching sizes. This cannot be
-/// checked locally: a mismatch hangs. Views must be memory of the device. Types and operations are
-/// those of DeviceGroup, but NCCL uses its own order of additions.
+/// checked locally: a mismatch hangs, until synchronize() reaches its limit. Views must be memory
+/// of the device. Types and operations are those of DeviceGroup, but NCCL uses its own order of
+/// additions.
 ///
 /// Order: collectives are enqueued on the stream passed, or else on the device's current one, and
 /// do not block. While a collective's kernels wait for other ranks, threads that load code are
@@ -41,22 +42,30 @@ inline RankCall from_rank(RankCall call, std::size_t from) noexcept {
 /// collectives have completed.
 ///
 /// Errors: calls throw UsageError for mistakes that this rank can detect, and NativeError, with
-/// NCCL's code and name, for errors of NCCL. After a NativeError, only abort() and the destructor
-/// are useful. On a poisoned stream, collectives throw its failure: if they were dropped, the other
+/// NCCL's code and name, for errors of NCCL. If another rank's process ends before its Communicator
+/// was destroyed, or if another rank aborts, this rank aborts, too. Streams with its unfinished
+/// collectives are poisoned: waits for them, check() and collectives throw RankLost, which names
+/// the lost ranks. After a NativeError or RankLost, only abort() and the destructor are useful. On
+/// a poisoned stream, collectives throw its failure: if they were dropped, the other
 /// ranks would hang.
 ///
-/// Thread-safety: one thread at a time. Another thread may call abort() if no thread is in a
-/// collective.
+/// Thread-safety: one thread at a time. Another thread may call abort(); it waits for a collective
+/// that is being enqueued.
 class Communicator {
 public:
     /// Blocks until all `size` ranks have joined. Use one thread for each rank of a process: a
-    /// thread that constructs several ranks would deadlock. Throws Unsupported if NCCL is not
-    /// available, and for CPU devices. Throws UsageError unless `rank` is less than `size`.
+    /// thread that constructs several ranks would wait for itself. Throws RankLost, which names the
+    /// missing ranks, if not all ranks join within options.timeout, and if the process that made
+    /// the id cannot be reached. Throws Unsupported if NCCL is not available, and for CPU devices.
+    /// Throws UsageError unless `rank` is less than `size`, all ranks pass the same size, and each
+    /// rank has its own number.
     Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size,
-                 Device device = current_device(), Where where = {});
+                 Device device = current_device(), CommunicatorOptions options = {},
+                 Where where = {});
     Communicator(Communicator&&) noexcept;
     Communicator& operator=(Communicator&&) noexcept;
-    /// Blocks until its collectives have completed, or aborts them if one is known to have failed.
+    /// Blocks until its collectives have completed, or aborts them if one is known to have failed
+    /// or a rank is lost. Then leaves: the other ranks do not count this rank as lost.
     ~Communicator();
 
     /// Returns this rank's number, from 0.
@@ -66,12 +75,18 @@ public:
     /// Returns this rank's GPU.
     Device device() const noexcept { return device_; }
 
-    /// Throws NativeError if a collective has failed, for example because another rank has ended.
-    /// Does not wait for collectives.
+    /// Throws RankLost if a rank is lost, and NativeError if NCCL has detected an error. Does not
+    /// wait for collectives.
     void check(Where where = {}) const;
-    /// Ends the pending collectives on this rank. No collective can be enqueued afterwards. First
-    /// destroy the graphs that captured this communicator's collectives: abort() and the destructor
-    /// block until they are destroyed.
+    /// Blocks until the stream's work has completed. Throws the stream's failure. If
+    /// options.timeout passes first, asks the other ranks how many collectives they have enqueued,
+    /// poisons streams with unfinished collectives, aborts, and throws RankLost. Its message names
+    /// the ranks that do not take part. (Launches of graphs are not counted.)
+    void synchronize(StreamRef stream, Where where = {});
+    void synchronize(Where where = {});
+    /// Ends the pending collectives on this rank; the other ranks lose this rank. No collective can
+    /// be enqueued afterwards. First destroy the graphs that captured this communicator's
+    /// collectives: abort() and the destructor block until they are destroyed.
     void abort() noexcept;
 
     /// Copies the root's view to the views of all other ranks, which have the same size.
@@ -209,6 +224,7 @@ private:
 
     std::size_t rank_, size_;
     Device device_;
+    CommunicatorOptions options_;
     std::unique_ptr<detail::NcclRank> native_;
 };
 

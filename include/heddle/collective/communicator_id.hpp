@@ -13,16 +13,20 @@ namespace heddle HEDDLE_VISIBLE {
 /// string if it can. Loads NCCL on the first call.
 std::string nccl_unavailable_reason();
 
-/// Identifies a communicator. One rank makes the id, and the program sends its bytes to all other
-/// ranks (by MPI, a file or a socket). A plain value.
+/// Identifies a communicator. One process makes the id, and the program sends its bytes to all
+/// ranks (by MPI, a file or a socket). A plain value. Make an id for each communicator.
 ///
 ///     CommunicatorId id;
 ///     if (rank == 0) id = CommunicatorId::make();
-///     MPI_Bcast(id.bytes.data(), 128, MPI_BYTE, 0, MPI_COMM_WORLD);
+///     MPI_Bcast(id.bytes.data(), id.bytes.size(), MPI_BYTE, 0, MPI_COMM_WORLD);
+///
+/// The ranks connect to the process that made the id, by TCP. Keep this process running: the ranks
+/// learn through it which of them are missing, or have ended.
 struct CommunicatorId {
-    /// The bytes to send, unchanged.
-    std::array<std::byte, 128> bytes{};
-    /// Makes a new id. Throws Unsupported if NCCL is not available.
+    /// The bytes to send, unchanged: NCCL's, then where the process listens that made the id.
+    std::array<std::byte, 256> bytes{};
+    /// Makes a new id, and listens for the ranks. Throws Unsupported if NCCL is not available, and
+    /// NativeError if this process cannot listen. Thread-safe.
     static CommunicatorId make(Where where = {});
     bool operator==(const CommunicatorId&) const = default;
 };

@@ -8,6 +8,9 @@
 #include <heddle/collective/communicator.hpp>
 #include <heddle/collective/detail/collective_call.hpp>
 
+#include "collective/roll_call.hpp"
+#include "core/failure/failure.hpp"
+
 namespace heddle::detail {
 
 /// One rank of an NCCL communicator. The rank belongs to one device of this process.
@@ -16,8 +19,14 @@ public:
     /// Waits for the rank's collectives. If one of them failed, aborts them instead. Passes
     /// failures to the report hook.
     virtual ~NcclRank() = default;
+    /// Throws if a rank is lost, or if NCCL has detected an error.
     virtual void check(const char* call, const SourceLocation& where) = 0;
+    /// Ends the rank's collectives. The other ranks lose this rank.
     virtual void abort() noexcept = 0;
+    /// Poisons the streams with unfinished collectives of this rank, then aborts.
+    virtual void fail(const Failure& reason) noexcept = 0;
+    /// Returns the membership that was passed to nccl_join(), or null.
+    virtual const RollMember* member() const noexcept = 0;
 };
 
 /// One rank's share of a collective, and the rank's stream. Both have been checked: the stream is
@@ -31,8 +40,12 @@ struct NcclShare {
 
 /// Returns why NCCL is not available. Returns an empty string if it is.
 std::string nccl_missing();
+/// The number of an id's bytes that belong to NCCL: the first ones.
+inline constexpr std::size_t nccl_id_size = 128;
+/// Returns a new id with NCCL's bytes alone.
 CommunicatorId nccl_id(const SourceLocation& where);
-std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& id, std::size_t rank, std::size_t size,
+/// Connects the rank to the others. All of them have joined the roll call.
+std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& id, std::unique_ptr<RollMember> member,
                                     Device device, const SourceLocation& where);
 /// Creates a communicator whose ranks are all in this process.
 std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& devices,

@@ -22,107 +22,13 @@
 #include "cuda/device/gpu.hpp"
 #include "cuda/timing/timing.hpp"
 #include "nccl/library.hpp"
+#include "nccl/nccl_error.hpp"
+#include "nccl/rank.hpp"
 #include <heddle/device/peer_access.hpp>
 
 namespace heddle::detail {
 
 namespace {
-
-const char* to_string(ncclResult_t code) {
-    switch (code) {
-    case ncclSuccess: return "ncclSuccess";
-    case ncclUnhandledCudaError: return "ncclUnhandledCudaError";
-    case ncclSystemError: return "ncclSystemError";
-    case ncclInternalError: return "ncclInternalError";
-    case ncclInvalidArgument: return "ncclInvalidArgument";
-    case ncclInvalidUsage: return "ncclInvalidUsage";
-    case ncclRemoteError: return "ncclRemoteError";
-    case ncclInProgress: return "ncclInProgress";
-    default: return "unknown";
-    }
-}
-
-ErrorInfo info_of(const Nccl& f, ncclResult_t code, const char* call, Device device,
-                  const SourceLocation& where) {
-    const char* const text = f.last_error(nullptr);
-    const std::string more = text != nullptr && *text != '\0' ? formatted(" ({})", text) : "";
-    return error_info(ErrorCode::native,
-                      ErrorSite(call, where, device).with_native(code, to_string(code)),
-                      "{}{}. Set NCCL_DEBUG=INFO for details", f.error_text(code), more);
-}
-
-void check_result(const Nccl& f, ncclResult_t code, const char* call, Device device,
-                  const SourceLocation& where) {
-    if (code != ncclSuccess) throw_error(info_of(f, code, call, device, where));
-}
-
-class Rank final : public NcclRank {
-public:
-    /// Construct a Rank before its communicator, so that nothing can fail after the communicator
-    /// was created.
-    Rank(const Nccl& functions, Device device, std::uint64_t communicator) noexcept
-        : f_(functions), device_(device), communicator_(communicator) {}
-    Rank(const Rank&) = delete;
-    Rank& operator=(const Rank&) = delete;
-    ~Rank() override {
-        ncclResult_t failed = ncclSuccess;
-        const ncclComm_t comm = comm_.load();
-        if (comm == nullptr || cu::is_forked()) return;
-        if (has_failed_ || f_.async_error(comm, &failed) != ncclSuccess || failed != ncclSuccess) {
-            abort();
-            return;
-        }
-        const cu::InContext in(*cu::gpu_if_used(device_.index()));
-        try {
-            if (const ncclResult_t code = f_.destroy(comm); code != ncclSuccess)
-                report(info_of(f_, code, "ncclCommDestroy", device_, {}));
-        } catch (...) {
-            report(std::current_exception());  // std::bad_alloc: NCCL's functions are not noexcept
-        }
-    }
-    /// Takes ownership of the communicator. All ranks of one process must begin together, because
-    /// destroying one communicator waits until the other communicators are destroyed, too.
-    void begin(ncclComm_t comm) noexcept { comm_ = comm; }
-
-    void check(const char* call, const SourceLocation& where) override {
-        ncclResult_t failed = ncclSuccess;
-        check_result(f_, f_.async_error(comm(call, where), &failed), "ncclCommGetAsyncError",
-                     device_, where);
-        if (failed != ncclSuccess) has_failed_ = true;
-        check_result(f_, failed, call, device_, where);
-    }
-    void abort() noexcept override {
-        const ncclComm_t comm = comm_.exchange(nullptr);
-        if (comm == nullptr || cu::is_forked()) return;
-        const cu::InContext in(*cu::gpu_if_used(device_.index()));
-        try {
-            f_.abort(comm);  // the result is ignored
-        } catch (...) {
-            report(std::current_exception());
-        }
-    }
-    void note_failure() noexcept { has_failed_ = true; }
-    /// Returns a number for the rank's next collective. All ranks of the communicator in this
-    /// process return the same number for the same collective.
-    std::uint64_t next_collective() noexcept {
-        return communicator_ ^ collectives_.fetch_add(1, std::memory_order_relaxed);
-    }
-
-    ncclComm_t comm(const char* call, const SourceLocation& where) const {
-        const ncclComm_t comm = comm_.load();
-        if (comm != nullptr) return comm;
-        usage_error({call, where, device_},
-                    "this communicator was aborted: make a new communicator on all ranks");
-    }
-
-private:
-    const Nccl& f_;
-    std::atomic<ncclComm_t> comm_{nullptr};
-    Device device_;
-    std::atomic<bool> has_failed_{false};
-    const std::uint64_t communicator_;  ///< the same for all ranks of the communicator
-    std::atomic<std::uint64_t> collectives_{1};
-};
 
 ncclDataType_t type_of(ElementType type) {
     switch (type) {
@@ -287,9 +193,8 @@ CommunicatorId nccl_id(const SourceLocation& where) {
     cu::refuse_forked("CommunicatorId::make", where);
     ncclUniqueId id;
     CommunicatorId result;
-    static_assert(sizeof id == sizeof result.bytes);
-    check_result(f, f.unique_id(&id), "ncclGetUniqueId", Access::device(DeviceKind::cuda, 0),
-                 where);
+    static_assert(sizeof id == nccl_id_size);
+    check_nccl(f, f.unique_id(&id), "ncclGetUniqueId", Access::device(DeviceKind::cuda, 0), where);
     std::memcpy(result.bytes.data(), &id, sizeof id);
     return result;
 }
@@ -317,20 +222,31 @@ void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
 
 }  // namespace
 
-std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& passed, std::size_t rank,
-                                    std::size_t size, Device device, const SourceLocation& where) {
+std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& passed,
+                                    std::unique_ptr<RollMember> member, Device device,
+                                    const SourceLocation& where) {
     const Nccl& f = nccl("Communicator", where);
     const cu::InContext in(cu::gpu(device.index(), where));
     meet_ranks_of_this_process(device, where);
     const std::string_view bytes(reinterpret_cast<const char*>(passed.bytes.data()),
                                  passed.bytes.size());
-    auto made = std::make_unique<Rank>(f, device, std::hash<std::string_view>()(bytes));
+    RollMember& roll = *member;
+    auto made =
+        std::make_unique<Rank>(f, device, std::hash<std::string_view>()(bytes), std::move(member));
     ncclUniqueId id;
     std::memcpy(&id, passed.bytes.data(), sizeof id);
     ncclComm_t comm = nullptr;
-    check_result(f, f.init_rank(&comm, static_cast<int>(size), id, static_cast<int>(rank)),
-                 "ncclCommInitRank", device, where);
+    const ncclResult_t code =
+        f.init_rank(&comm, static_cast<int>(roll.size()), id, static_cast<int>(roll.rank()));
+    if (code != ncclSuccess) {
+        ErrorInfo info = nccl_error(f, code, "ncclCommInitRank", device, where);
+        if (const std::string lost = roll.lost(); !lost.empty())
+            info.message += formatted(". Meanwhile, {}", lost);
+        throw_error(std::move(info));
+    }
     made->begin(comm);
+    made->watch();
+    made->check("Communicator", where);  // a rank may have been lost meanwhile
     return made;
 }
 
@@ -347,10 +263,10 @@ std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& 
     std::vector<std::unique_ptr<NcclRank>> ranks;
     ranks.reserve(devices.size());
     for (const Device device : devices)
-        ranks.push_back(std::make_unique<Rank>(f, device, communicator));
+        ranks.push_back(std::make_unique<Rank>(f, device, communicator, nullptr));
     const cu::InContext in(cu::gpu(indices[0], where));
-    check_result(f, f.init_all(comms.data(), static_cast<int>(devices.size()), indices.data()),
-                 "ncclCommInitAll", devices[0], where);
+    check_nccl(f, f.init_all(comms.data(), static_cast<int>(devices.size()), indices.data()),
+               "ncclCommInitAll", devices[0], where);
     for (std::size_t i = 0; i < devices.size(); ++i) static_cast<Rank&>(*ranks[i]).begin(comms[i]);
     return ranks;
 }
@@ -391,15 +307,19 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     cu::refuse_forked(name, where);
     std::array<cudaStream_t, max_ranks> streams;
     std::array<ncclComm_t, max_ranks> comms;
+    // A group has no member, so at most one rank is guarded.
+    std::optional<Rank::Enqueue> guard;
     // Each share has a submission or a captured share.
     std::array<std::optional<Submission>, max_ranks> submissions;
     std::array<std::optional<CapturedShare>, max_ranks> captured;
     for (std::size_t i = 0; i < count; ++i) {
         const NcclShare& share = shares[i];
         StreamState& state = Access::state(share.stream);
+        Rank& rank = static_cast<Rank&>(*share.rank);
+        if (rank.member() != nullptr) guard.emplace(rank, record_of(state), name, where);
         if (is_captured(record_of(state))) captured[i].emplace(record_of(state), share.call);
         else submissions[i].emplace(record_of(state), where);
-        comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
+        comms[i] = rank.comm(name, where);
         streams[i] = static_cast<cudaStream_t>(captured[i] ? captured[i]->native() : state.native);
         if (share.call.sends) note_use(share.call.send.owner, state, false);
         if (share.call.receives) note_use(share.call.receive.owner, state);
@@ -407,12 +327,12 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     ncclResult_t code = ncclSuccess;
     {
         const cu::InContext in(cu::gpu(device.index(), where));
-        check_result(f, f.group_start(), "ncclGroupStart", device, where);
+        check_nccl(f, f.group_start(), "ncclGroupStart", device, where);
         code = enqueue_group(f, shares, count, comms.data(), streams.data());
     }
     if (code != ncclSuccess) {
         for (std::size_t i = 0; i < count; ++i) static_cast<Rank*>(shares[i].rank)->note_failure();
-        throw_error(info_of(f, code, name, device, where));
+        throw_error(nccl_error(f, code, name, device, where));
     }
     const std::uint64_t number = static_cast<Rank*>(shares[0].rank)->next_collective();
     for (std::size_t i = 0; i < count; ++i) {
@@ -420,6 +340,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         const bool is_recorded = captured[i] && captured[i]->is_recorded();
         if (captured[i]) captured[i]->end();
         else submissions[i]->count();
+        if (guard) guard->end();
         if (!is_recorded) cu::time_end(record);
         if (is_noted()) tell_share(shares[i], number, is_recorded);
     }

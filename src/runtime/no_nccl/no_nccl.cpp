@@ -20,7 +20,7 @@ std::string nccl_missing() {
 }
 RuntimePart nccl_part() { return {.name = "NCCL", .found = {}, .problem = nccl_missing()}; }
 CommunicatorId nccl_id(const SourceLocation& where) { none("CommunicatorId::make", where); }
-std::unique_ptr<NcclRank> nccl_join(const CommunicatorId&, std::size_t, std::size_t, Device,
+std::unique_ptr<NcclRank> nccl_join(const CommunicatorId&, std::unique_ptr<RollMember>, Device,
                                     const SourceLocation& where) {
     none("Communicator", where);
 }

@@ -60,6 +60,7 @@ const char* to_string(ErrorCode code) noexcept {
     case ErrorCode::work_failed: return "work_failed";
     case ErrorCode::device_lost: return "device_lost";
     case ErrorCode::native: return "native";
+    case ErrorCode::rank_lost: return "rank_lost";
     case ErrorCode::forked: return "forked";
     case ErrorCode::compile: return "compile";
     }
@@ -79,6 +80,7 @@ void throw_error(ErrorInfo info) try {
     case ErrorCode::work_failed: throw WorkFailed(std::move(info));
     case ErrorCode::device_lost: throw DeviceLost(std::move(info));
     case ErrorCode::native: throw NativeError(std::move(info));
+    case ErrorCode::rank_lost: throw RankLost(std::move(info));
     case ErrorCode::forked: throw ForkedError(std::move(info));
     case ErrorCode::compile: throw CompileError(std::move(info));
     }

@@ -33,6 +33,8 @@ enum class ForkOrder {
     tapes,
     recorders,
     batch_recorders,
+    roll_calls,
+    roll_sockets,
     kernel_names,
     left_failures,
     report_hook,
@@ -75,6 +77,8 @@ enum class ForkStep {
     branches,
     backends,
     watch,
+    roll_sockets,
+    roll_calls,
     count
 };
 /// Registers the function of a step. Terminates the program if the step has another function.
