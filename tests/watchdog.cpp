@@ -45,9 +45,8 @@ void wait_for_earlier_work() {
     static bool is_stuck = false;  // true after a test has failed
     heddle::detail::cpu::Executor* const workers = heddle::detail::cpu::executor_if_made();
     if (!is_stuck)
-        is_stuck = !heddle_test::eventually([&] {
-            return have_ended() && (workers == nullptr || workers->is_resting());
-        });
+        is_stuck = !heddle_test::eventually(
+            [&] { return have_ended() && (workers == nullptr || workers->is_resting()); });
 }
 
 char running[512] = "";
