@@ -78,10 +78,11 @@ public:
     /// Throws RankLost if a rank is lost, and NativeError if NCCL has detected an error. Does not
     /// wait for collectives.
     void check(Where where = {}) const;
-    /// Blocks until the stream's work has completed. Throws the stream's failure. If
-    /// options.timeout passes first, asks the other ranks how many collectives they have enqueued,
-    /// poisons streams with unfinished collectives, aborts, and throws RankLost. Its message names
-    /// the ranks that do not take part. (Launches of graphs are not counted.)
+    /// Blocks until the stream's work has completed. Throws the stream's failure, and NCCL's errors
+    /// as soon as NCCL detects them. If options.timeout passes first, asks the other ranks how many
+    /// collectives they have enqueued, poisons streams with unfinished collectives, aborts, and
+    /// throws RankLost. Its message names the ranks that do not take part. (Launches of graphs are
+    /// not counted.)
     void synchronize(StreamRef stream, Where where = {});
     void synchronize(Where where = {});
     /// Ends the pending collectives on this rank; the other ranks lose this rank. No collective can

@@ -71,6 +71,28 @@ std::int64_t limit_ns_of(const CommunicatorOptions& options) noexcept {
     throw_failure(failure);
 }
 
+/// Throws the errors of check(). If NCCL has detected an error, first poisons streams and aborts,
+/// because kernels would wait for ever. The error is RankLost if the cause is a lost rank.
+void check_or_end(detail::NcclRank& rank, const char* call, const SourceLocation& where) {
+    using namespace detail;
+    try {
+        rank.check(call, where);
+    } catch (const NativeError& error) {
+        // The error may precede the news of a rank's end. Once the other ranks have answered, that
+        // news has arrived.
+        (void)rank.member()->absentees(patience_for_counts);
+        if (rank.member()->lost().empty()) {
+            rank.fail(make_failure(error.info()));
+            throw;
+        }
+        rank.fail(make_failure(error_info(
+            ErrorCode::rank_lost, {call, where},
+            "{}: {}. This rank has aborted: make a new communicator of the remaining ranks",
+            rank.member()->lost(), error.what())));
+        rank.check(call, where);  // throws RankLost
+    }
+}
+
 /// Checks the sizes of one rank's two views, as far as the rank's process can know them.
 void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
     const auto parts = [&](const detail::Part& whole, const detail::Part& part) {
@@ -155,11 +177,12 @@ void Communicator::synchronize(StreamRef stream, Where where) try {
     for (std::int64_t pause = 10'000; !is_late && !stream.is_complete(where);
          pause = std::min(2 * pause, longest_pause_ns)) {
         decision_pause(pause);
+        check_or_end(*native_, site.call, where);
         is_late = decision_ns() - begin > limit_ns;
     }
     wait.end();
     if (is_late && !stream.is_complete(where)) give_up(*native_, stream, options_.timeout, where);
-    native_->check(site.call, where);
+    check_or_end(*native_, site.call, where);
 } catch (...) {
     detail::rethrow_as_error("synchronize", where);
 }
