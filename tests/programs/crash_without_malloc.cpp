@@ -7,6 +7,9 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include <spawn.h>
@@ -16,8 +19,23 @@
 #include <heddle/heddle.hpp>
 
 namespace {
+
 std::atomic<bool> has_crashed{false};
+
+/// Returns whether all threads of this process but the main one are asleep.
+bool do_others_sleep() {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        if (task.path().filename() == std::to_string(getpid())) continue;
+        std::string stat;
+        std::getline(std::ifstream(task.path() / "stat"), stat);
+        // The state follows the thread's name, which is in brackets.
+        if (const std::size_t end = stat.rfind(')'); stat.compare(end + 1, 3, " S ") != 0)
+            return false;
+    }
+    return true;
 }
+
+}  // namespace
 
 extern "C" {
 void* __libc_malloc(std::size_t);
@@ -34,13 +52,14 @@ void* malloc(std::size_t bytes) {
 int main(int argc, char** argv) {
     if (argc > 1) {
         const heddle::Stream s(heddle::Device("cpu"));
-        // Before the crash, the only worker records all of these functions but the last. Then it
-        // allocates nothing more.
         std::atomic<int> ran{0};
         for (int i = 0; i < 3; ++i) {
             launch_host(s, [&ran] { ++ran; });
             while (ran.load() != i + 1) std::this_thread::yield();
         }
+        // Until then, the worker may record the last function, and the thread that writes the
+        // recording may begin. Both allocate.
+        while (!do_others_sleep()) std::this_thread::yield();
         has_crashed.store(true);
         (void)std::raise(SIGSEGV);
         return 1;
