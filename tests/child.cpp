@@ -115,6 +115,21 @@ void check_test_case(const std::string& name, const std::vector<std::string>& en
     CHECK(child.status == 0);
 }
 
+std::string hex_of(std::span<const std::byte> bytes) {
+    std::string text;
+    for (const std::byte b : bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(b));
+        text += digits;
+    }
+    return text;
+}
+
+void read_hex(const std::string& text, std::span<std::byte> bytes) {
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<std::byte>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
+}
+
 ChildResult run_forked(const std::function<int()>& body) {
     if (HEDDLE_TEST_SANITIZED) throw std::logic_error("HEDDLE_SKIP_WITHOUT_FORK() is missing");
     const pid_t child = fork();

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,10 @@ ChildResult run_test_case(const std::string& name,
                           const std::vector<std::string>& environment = {});
 /// Checks that a hidden test case of this program succeeds in a new process.
 void check_test_case(const std::string& name, const std::vector<std::string>& environment = {});
+
+/// Returns the bytes as text, to pass them to a child. read_hex() reads them back.
+std::string hex_of(std::span<const std::byte> bytes);
+void read_hex(const std::string& text, std::span<std::byte> bytes);
 
 /// Skips a test that calls run_forked() in builds where run_forked() does not work.
 #define HEDDLE_SKIP_WITHOUT_FORK()                                                                 \

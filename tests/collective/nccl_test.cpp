@@ -330,12 +330,7 @@ namespace {
 std::vector<ChildResult> run_two_ranks(const std::string& name, const Strings& environment = {}) {
     const CommunicatorId id =
         CommunicatorId::make();  // ranks connect through this process, so it waits for them
-    std::string text = "HEDDLE_TEST_ID=";
-    for (const std::byte b : id.bytes) {
-        char digits[3];
-        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(b));
-        text += digits;
-    }
+    const std::string text = "HEDDLE_TEST_ID=" + hex_of(id.bytes);
     std::vector<ChildResult> results(2);
     on_threads(2, [&](std::size_t i) {
         Strings variables = environment;
@@ -351,8 +346,7 @@ std::optional<Communicator> child_rank() {
     const char* number = std::getenv("HEDDLE_TEST_RANK");
     if (text == nullptr || number == nullptr) return std::nullopt;
     CommunicatorId id;
-    for (std::size_t i = 0; i < id.bytes.size(); ++i)
-        id.bytes[i] = static_cast<std::byte>(std::stoi(std::string(text + 2 * i, 2), nullptr, 16));
+    read_hex(text, id.bytes);
     const std::size_t rank = std::stoul(number);
     return Communicator(id, rank, 2, test_devices().at(rank));
 }

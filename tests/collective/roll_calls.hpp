@@ -9,8 +9,8 @@
 
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,18 +39,11 @@ inline std::vector<Member> join_all(const RollAddress& address, std::size_t size
 inline std::string hex_of(const RollAddress& address) {
     std::array<std::byte, RollAddress::size> bytes;
     address.encode(bytes);
-    std::string text;
-    for (const std::byte b : bytes) {
-        char digits[3];
-        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(b));
-        text += digits;
-    }
-    return text;
+    return hex_of(std::span<const std::byte>(bytes));
 }
 inline RollAddress address_of(const std::string& text) {
     std::array<std::byte, RollAddress::size> bytes;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<std::byte>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
+    read_hex(text, bytes);
     return RollAddress::decode(bytes);
 }
 

@@ -18,6 +18,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/errors.hpp"
 #include "core/base/format.hpp"
+#include "core/base/signals_blocked.hpp"
 #include "watch/report.hpp"
 #include "watch/stacks.hpp"
 #include "watch/words.hpp"
@@ -55,28 +56,19 @@ void Watcher::start(WatchOptions options, const SourceLocation& where) {
     wake();
     if (has_thread_) return;
     prepare_stacks();
-    // The thread inherits this mask of blocked signals, so that only the program's threads handle
-    // signals.
-    sigset_t all, old;
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = 0;
-    std::string text;
     try {
+        const SignalsBlocked blocked;
         std::thread thread([this] { run(); });
         pthread_setname_np(thread.native_handle(), "heddle-watch");
         thread.detach();
         has_thread_ = true;
     } catch (const std::system_error& failure) {
-        error = failure.code().value();
-        text = failure.what();
+        options_ = nullptr;
+        coded_error(
+            ErrorCode::native,
+            ErrorSite("pthread_create", where).with_native(failure.code().value(), failure.what()),
+            "the watching thread cannot be started");
     }
-    (void)pthread_sigmask(SIG_SETMASK, &old, nullptr);
-    if (has_thread_) return;
-    options_ = nullptr;
-    coded_error(ErrorCode::native,
-                ErrorSite("pthread_create", where).with_native(error, text.c_str()),
-                "the watching thread cannot be started");
 }
 
 void Watcher::stop() noexcept {

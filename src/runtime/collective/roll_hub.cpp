@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <system_error>
 #include <thread>
@@ -18,6 +17,7 @@
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
+#include "core/base/signals_blocked.hpp"
 
 namespace heddle::detail {
 
@@ -138,24 +138,16 @@ void RollHub::wake() noexcept {
 void RollHub::start(const SourceLocation& where) {
     if (has_thread_) return;
     if (!event_) event_ = RollSocket::open_event();
-    // The thread inherits this mask of blocked signals, so that only the program's threads handle
-    // signals.
-    sigset_t all, old;
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = 0;
     try {
+        const SignalsBlocked blocked;
         std::thread thread([this] { run(); });
         pthread_setname_np(thread.native_handle(), "heddle-roll");
         thread.detach();
         has_thread_ = true;
     } catch (const std::system_error& failure) {
-        error = failure.code().value();
+        errno = failure.code().value();
+        throw_errno("pthread_create", where);
     }
-    (void)pthread_sigmask(SIG_SETMASK, &old, nullptr);
-    if (has_thread_) return;
-    errno = error;
-    throw_errno("pthread_create", where);
 }
 
 void RollHub::run() noexcept {

@@ -1,16 +1,14 @@
 #include "nccl/rank.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include <pthread.h>
-
 #include "core/base/clock.hpp"
 #include "core/base/report.hpp"
+#include "core/base/signals_blocked.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/errors.hpp"
@@ -41,17 +39,12 @@ void end_apart(const std::shared_ptr<RankState>& state) {
         state->poison();
         state->abort();
     };
-    sigset_t all, old;  // the thread handles no signals
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool is_started = false;
     try {
+        const SignalsBlocked blocked;
         std::thread(end).detach();
-        is_started = true;
     } catch (...) {  // no thread, or no memory for one
+        end();
     }
-    (void)pthread_sigmask(SIG_SETMASK, &old, nullptr);
-    if (!is_started) end();
 }
 
 }  // namespace

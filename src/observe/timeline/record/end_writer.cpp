@@ -25,6 +25,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/report.hpp"
+#include "core/base/signals_blocked.hpp"
 #include "core/base/thread_sanitizer.hpp"
 #include "timeline/record/read_lock.hpp"
 
@@ -199,18 +200,10 @@ void write_at_bad_end(void (*function)()) {
     void* const shared =
         mmap(nullptr, sizeof(Words), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared != MAP_FAILED) words = ::new (shared) Words{};
-    // The writer inherits this mask of blocked signals, so that only the program's threads handle
-    // signals.
-    sigset_t all, old;
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    try {
+    {
+        const SignalsBlocked blocked;
         std::thread(run_writer).detach();
-    } catch (...) {
-        (void)pthread_sigmask(SIG_SETMASK, &old, nullptr);
-        throw;
     }
-    (void)pthread_sigmask(SIG_SETMASK, &old, nullptr);
     next_handler = std::set_terminate(&on_terminate);
     struct sigaction action {};
     action.sa_sigaction = &on_signal;
