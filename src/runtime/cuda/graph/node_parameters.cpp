@@ -150,11 +150,17 @@ CUDA_MEMCPY3D copy_parameters(const Operand& to, const Operand& from) noexcept {
 }
 
 Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& where) {
-    for (const Operand* operand : {&node.to, &node.from})
-        if (operand->data != nullptr && operand->space.device.is_cuda() &&
-            operand->space.kind == MemoryKind::device)
-            return gpu(operand->space.device.index(), where);
-    return gpu_of(node, of_graph, where);
+    const Device* of_memory = nullptr;
+    for (const Operand* operand : {&node.to, &node.from}) {
+        const MemorySpace& space = operand->space;
+        if (operand->data == nullptr || !space.device.is_cuda() || space.kind != MemoryKind::device)
+            continue;
+        // A copy between GPUs then runs on the GPU of the work that enqueued it, so only the work
+        // that waits for the copy waits for another GPU.
+        if (space.device == node.device) return gpu_of(node, of_graph, where);
+        if (of_memory == nullptr) of_memory = &space.device;
+    }
+    return of_memory != nullptr ? gpu(of_memory->index(), where) : gpu_of(node, of_graph, where);
 }
 
 namespace {

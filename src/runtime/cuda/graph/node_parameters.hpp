@@ -50,9 +50,9 @@ CUDA_MEMCPY3D copy_parameters(const Operand& to, const Operand& from) noexcept;
 /// Returns the GPU of the node's device or, if that is a CPU device, the graph's GPU `of_graph`.
 Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
 
-/// Returns the GPU whose context a copy or fill needs. This GPU depends on the memory, not on the
-/// stream that the node was recorded on: CUDA refuses pool memory while another device's context is
-/// current.
+/// Returns the GPU whose context a copy or fill needs: the node's own GPU, if it owns one of the
+/// operands, else the one that owns the destination or the source. CUDA refuses pool memory while
+/// the context of a third GPU is current.
 Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
 
 /// The dependencies of a node.
