@@ -1,7 +1,7 @@
 // Heat on a plate: Jacobi iterations on a grid that is divided into strips, one for each device.
 // High-priority streams send halo rows to the neighbours while the inside is computed. Norms reach
-// the host without blocking it. Whole iterations can be graphs on several devices. The parts are in
-// heat/; begin with solver.cpp. Usage: example_14_heat --help
+// the host without blocking it. Groups of iterations can be graphs or batches on several devices.
+// The parts are in heat/; begin with solver.cpp. Usage: example_14_heat --help
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -36,14 +36,14 @@ void print(const Options& o, const Solver& solver, const Outcome& result,
     const double norm = result.norms.empty() ? 0 : result.norms.back().value;
     if (o.json)
         std::printf("{\"nx\": %zu, \"ny\": %zu, \"devices\": [%s], \"halo\": \"%s\", \"overlap\": "
-                    "%s, \"scoped\": %s, \"graph\": %d, "
+                    "%s, \"scoped\": %s, \"graph\": %d, \"batch\": %d, "
                     "\"iterations\": %d, \"norm_every\": %d, \"seconds\": %.6g, \"runs\": [%s], "
                     "\"gb_per_s\": %.6g, "
                     "\"norms\": %zu, \"norm\": %.9g, \"copy_seconds\": %.6g}\n",
                     o.problem.nx, o.problem.ny, quoted.c_str(), o.plan.direct ? "direct" : "copy",
                     o.plan.overlap ? "true" : "false", o.plan.scoped ? "true" : "false",
-                    o.plan.graph, result.iterations, o.course.norm_every, result.seconds,
-                    of_runs.c_str(), rate, result.norms.size(), norm, copy_seconds);
+                    o.plan.graph, o.plan.batch, result.iterations, o.course.norm_every,
+                    result.seconds, of_runs.c_str(), rate, result.norms.size(), norm, copy_seconds);
     else
         std::printf("%zu x %zu on %s: %d iterations in %.4f s, %.1f GB/s, %.2f of the speed of "
                     "copying; last "

@@ -4,8 +4,8 @@
 set -u
 heat=$1
 
-for words in '--size 2 9' '--size 9' '--graph 3' '--norm-every x' '--halo near' '--devices 99' \
-    '--devices none:0' --tolerances; do
+for words in '--size 2 9' '--size 9' '--graph 3' '--batch 3' '--graph 2 --batch 2' \
+    '--norm-every x' '--halo near' '--devices 99' '--devices none:0' --tolerances; do
     # shellcheck disable=SC2086 # words
     "$heat" $words
     [ $? -eq 2 ] || exit 1

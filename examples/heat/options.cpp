@@ -80,9 +80,14 @@ void add_options(CLI::App& app, Options& o, Words& words) {
     app.add_flag("--serial", words.serial,
                  "No overlap: edges and inside in one kernel, then the halos");
     app.add_flag("--scoped", o.plan.scoped, "Streams in scopes; else each call names its stream");
-    app.add_option("--graph", o.plan.graph, "Iterations as graphs of N, an even number")
+    CLI::Option* const graph =
+        app.add_option("--graph", o.plan.graph, "Iterations as graphs of N, an even number")
+            ->type_name("N")
+            ->check(CLI::Range(2, 10'000));
+    app.add_option("--batch", o.plan.batch, "Iterations in batches of N, an even number")
         ->type_name("N")
-        ->check(CLI::Range(2, 10'000));
+        ->check(CLI::Range(2, 10'000))
+        ->excludes(graph);
     app.add_option("--runs", o.runs, "The fastest of N runs counts (1)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000));
@@ -120,8 +125,9 @@ std::optional<Options> parse(int argc, char** argv) {
         throw WrongUsage(error.what());
     }
     if (std::isnan(o.course.tolerance)) throw WrongUsage("--tolerance takes a number");
-    if (o.plan.graph % 2 != 0)
-        throw WrongUsage("--graph needs an even number: the two halves of memory change places");
+    if (o.plan.group() % 2 != 0)
+        throw WrongUsage("--graph and --batch need an even number: the two halves of memory change "
+                         "places");
     o.problem.nx = words.size.first;
     o.problem.ny = words.size.second;
     o.plan.direct = words.halo == "direct";

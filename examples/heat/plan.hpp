@@ -21,7 +21,12 @@ struct Plan {
     /// If true, the neighbour's kernel writes the halos. Otherwise, copies after that kernel write
     /// them.
     bool direct = false;
-    int graph = 0;  ///< number of iterations in a graph, which must be even; 0 means no graphs
+    /// Numbers of iterations in a graph and in a batch. Each must be even; 0 means no graphs, or no
+    /// batches. At most one of them is set.
+    int graph = 0, batch = 0;
+
+    /// The number of iterations that are launched together; 0 if each one is launched by itself.
+    int group() const { return graph + batch; }
 };
 
 /// The iterations to compute.

@@ -21,7 +21,6 @@
 #include "solver.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 
 namespace heat {
@@ -55,7 +54,7 @@ void open_ways(const std::vector<Strip>& strips, bool needed) {
 
 Solver::Solver(const Problem& problem, const Plan& plan)
     : problem_(problem), plan_(plan), sides_(problem.sides()),
-      norms_(bands_of(problem), std::max(least_slots, 2 * plan.graph)) {
+      norms_(bands_of(problem), std::max(least_slots, 2 * plan.group())) {
     const std::size_t bands = bands_of(problem), count = std::min(bands, plan.devices.size());
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t first = i * bands / count, last = (i + 1) * bands / count;
@@ -184,89 +183,6 @@ void Solver::step(int iteration, std::optional<int> slot) {
     if (norm) turn_ = (turn_ + 1) % turns;
 }
 
-/// Returns the graph for the iterations after `done`. Graphs differ in which iterations compute a
-/// norm, and in the slots for the norms. Two sets of slots are used in turn, so that the host can
-/// read one set while a graph writes the other.
-hd::Graph& Solver::graph_from(int done, int norm_every) {
-    const int to_norm =
-        norm_every == 0 ? plan_.graph : std::min(plan_.graph, norm_every - 1 - done % norm_every);
-    const int set = to_norm < plan_.graph ? done / plan_.graph % 2 : 0;
-    hd::Graph& graph = graphs_[{norm_every, to_norm, set}];
-    if (!graph) {
-        graph = hd::capture(first_stream(), [&] {
-            fork();
-            for (int i = 0; i < plan_.graph; ++i) {
-                const bool norm = i >= to_norm && (i - to_norm) % norm_every == 0;
-                step(i, norm ? std::optional(set * plan_.graph + i) : std::nullopt);
-            }
-            join();
-        });
-        graph.instantiate();
-        graph.upload(first_stream());
-    }
-    return graph;
-}
-
-void Solver::launch_graph(int done, int norm_every) {
-    const int set = done / plan_.graph % 2;
-    for (int i = 0; i < plan_.graph; ++i) norms_.make_free(set * plan_.graph + i);
-    graph_from(done, norm_every).launch(first_stream());
-    Norms::Points end;
-    for (int i = 0; i < plan_.graph; ++i)
-        if (norm_every != 0 && (done + i + 1) % norm_every == 0) {
-            if (end == nullptr) end = Norms::here({first_stream()});
-            norms_.expect(set * plan_.graph + i, done + i + 1, end);
-        }
-}
-
-std::vector<hd::StreamRef> Solver::sum_streams() const {
-    std::vector<hd::StreamRef> streams;
-    for (const Strip& s : strips_) streams.push_back(s.sums);
-    return streams;
-}
-
-Outcome Solver::run(const Course& course) {
-    using clock = std::chrono::steady_clock;
-    const auto graph_fits = [&](int done) {
-        return plan_.graph != 0 && course.iterations - done >= plan_.graph;
-    };
-    for (int done = 0; graph_fits(done); done += plan_.graph) graph_from(done, course.norm_every);
-    const std::vector<hd::StreamRef> sums = sum_streams();
-    for (const Strip& s : strips_) s.inside.synchronize();
-
-    const auto begin = clock::now();
-    std::size_t seen = 0;
-    bool enough = false;
-    const auto look = [&] {  // reads norms that have arrived, without waiting
-        if (course.tolerance <= 0) return;
-        for (norms_.look(); seen < norms_.seen().size(); ++seen)
-            enough = enough || norms_.seen()[seen].value < course.tolerance;
-    };
-    int done = 0;
-    for (; graph_fits(done) && !enough; done += plan_.graph) {
-        launch_graph(done, course.norm_every);
-        look();
-    }
-    fork();
-    for (int slot = 0; done < course.iterations && !enough; ++done) {
-        if (course.norm_every == 0 || (done + 1) % course.norm_every != 0) {
-            step(done, {});
-            continue;
-        }
-        norms_.make_free(slot);
-        step(done, slot);
-        norms_.expect(slot, done + 1, Norms::here(sums));
-        slot = (slot + 1) % norms_.slots();
-        look();
-    }
-    join();
-    first_stream().synchronize();
-    norms_.finish();
-    const std::chrono::duration<double> took = clock::now() - begin;
-    parity_ = done % 2;
-    return {done, took.count(), norms_.seen()};
-}
-
 std::vector<float> Solver::solution() {
     std::vector<float> plate(problem_.nx * problem_.ny);
     for (Strip& s : strips_) s.read(parity_, plate);
@@ -276,21 +192,6 @@ std::vector<float> Solver::solution() {
     std::copy_n(row(problem_.ny - 2), problem_.nx, row(0));
     std::copy_n(row(1), problem_.nx, row(problem_.ny - 1));
     return plate;
-}
-
-double Solver::copy_seconds() {
-    using clock = std::chrono::steady_clock;
-    constexpr int copies = 10, trials = 3;
-    double best = 0;
-    for (int trial = 0; trial < trials; ++trial) {
-        const auto begin = clock::now();
-        for (int i = 0; i < copies; ++i)
-            for (Strip& s : strips_) hd::copy(s.inside, s.grid[1 - i % 2], s.grid[i % 2]);
-        for (Strip& s : strips_) s.inside.synchronize();
-        const std::chrono::duration<double> took = clock::now() - begin;
-        if (trial == 0 || took.count() / copies < best) best = took.count() / copies;
-    }
-    return best;
 }
 
 }  // namespace heat

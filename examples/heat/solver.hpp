@@ -49,8 +49,11 @@ private:
     void relax_edges(Strip& of, int parity, View<float> tiles);
     void send_halos(Strip& from, int parity);
     View<float> halo_above(const Strip& of, int parity), halo_below(const Strip& of, int parity);
+    void enqueue_group(int done, int norm_every);
     heddle::Graph& graph_from(int done, int norm_every);
-    void launch_graph(int done, int norm_every);
+    void launch_group(int done, int norm_every);
+    /// Returns the slot of the first norm of the group after `done`.
+    int first_slot(int done) const { return done / plan_.group() % 2 * plan_.group(); }
 
     Problem problem_;
     Plan plan_;
@@ -60,6 +63,7 @@ private:
     int turn_ = 0;  ///< index of the current set of tiles
     int parity_ = 0;
     std::map<std::array<int, 3>, heddle::Graph> graphs_;
+    heddle::Batch batch_{{.on_cpu = true}};
 };
 
 }  // namespace heat
