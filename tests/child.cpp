@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <fstream>
+#include <iterator>
 #include <poll.h>
 #include <spawn.h>
 #include <stdexcept>
@@ -155,6 +157,14 @@ void check_forked(const std::function<int()>& body, int line) {
     INFO("in line " << line);
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
+}
+
+bool main_thread_is_blocked() {
+    const std::string self = std::to_string(getpid());
+    std::ifstream file("/proc/" + self + "/task/" + self + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t name_ends = text.rfind(')');
+    return name_ends != std::string::npos && text.compare(name_ends, 3, ") S") == 0;
 }
 
 }  // namespace heddle_test

@@ -64,6 +64,9 @@ ChildResult run_forked(const std::function<int()>& body);
 /// Checks that run_forked(body) exits with 0. `line` is the caller's.
 void check_forked(const std::function<int()>& body, int line = __builtin_LINE());
 
+/// Returns whether the main thread is blocked.
+bool main_thread_is_blocked();
+
 /// Ends this process by SIGALRM if it runs for too long.
 void end_if_it_hangs();
 

@@ -1,4 +1,5 @@
 // Executables that CUDA cannot destroy while other work runs, or that do not fit into the cache.
+#include "../child.hpp"
 #include "../kernels.hpp"
 #include "../support.hpp"
 #include "executables.hpp"
@@ -6,6 +7,7 @@
 #include <heddle/cuda.hpp>
 
 #include <atomic>
+#include <thread>
 
 using namespace heddle_test;
 
@@ -155,6 +157,43 @@ TEST_CASE("graphs of two GPUs with host functions are refused where the driver h
     graphs.push_back(make());
     s.synchronize();
     CHECK(graphs.back().is_instantiated());
+}
+
+TEST_CASE("child: at the limit, a graph waits for destroyed graphs that still run", "[.child]") {
+    end_if_it_hangs();
+    const Device a("cuda:0"), b("cuda:1");
+    const Stream s(a), on_b(b);
+    Array<int> x = zeros<int>(s, 10), y = zeros<int>(on_b, 10);
+    synchronize();
+    int ran = 0;
+    const auto launch_one = [&] {  // a graph of three branches
+        build({kernel_node(a, Add{}, dim(10), x, 1), kernel_node(b, Add{}, dim(10), y, 1),
+               host_node(a, [&] { ++ran; })})
+            .launch(s);
+    };
+    launch_one();
+    synchronize();
+    Gate gate(s);
+    for (int i = 0; i < 4; ++i) launch_one();
+    const Flag begins;
+    bool is_blocked = false;
+    std::jthread opener([&] {
+        is_blocked = begins.wait() && eventually(main_thread_is_blocked);
+        gate.open();
+    });
+    begins.set();
+    launch_one();
+    opener.join();
+    synchronize();
+    CHECK(is_blocked);
+    CHECK(ran == 6);
+}
+
+TEST_CASE("at the limit, a graph of two GPUs waits for destroyed graphs that still run",
+          "[cuda][multi]") {
+    SKIP_WITHOUT_TWO_GPUS();
+    check_test_case("child: at the limit, a graph waits for destroyed graphs that still run",
+                    {"HEDDLE_HOST_GRAPH_BRANCHES=12"});
 }
 
 TEST_CASE("ten thousand graphs of two GPUs are made and launched while 220 are alive",

@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <optional>
 
@@ -331,14 +330,6 @@ struct SynchronisesLate {
     }
 };
 
-/// Returns whether the main thread is sleeping.
-bool main_thread_is_blocked() {
-    const std::string self = std::to_string(getpid());
-    std::ifstream file("/proc/" + self + "/task/" + self + "/stat");
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const std::size_t name_ends = text.rfind(')');
-    return name_ends != std::string::npos && text.compare(name_ends, 3, ") S") == 0;
-}
 }  // namespace
 
 TEST_CASE("child: waits after main for work that a worker makes ready as it ends", "[.child]") {

@@ -82,6 +82,7 @@ void destroy_natively(Doomed& one) noexcept {
 }
 
 void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept {
+    one->native.host_graph.set_used(false);
     if (!destroy_or_keep(one)) destroy_later(g, std::move(one));
 }
 

@@ -1,7 +1,9 @@
 #include "cuda/graph/host_graphs.hpp"
 
 #include <bit>
+#include <chrono>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/spin_lock.hpp"
+#include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/memory/kept_graphs.hpp"
 
@@ -20,6 +23,7 @@ struct Alive {
     SpinLock lock;
     std::size_t graphs = 0;
     std::size_t branches = 0;
+    std::size_t unused_branches = 0;  ///< those of `branches` whose Graph was destroyed
     std::size_t of_several_gpus = 0;  ///< number of graphs that use several GPUs
 };
 constinit Alive alive;
@@ -73,6 +77,13 @@ bool try_to_count(std::size_t branches, bool of_several) noexcept {
     return true;
 }
 
+/// Returns whether the branches would fit without the executables that no Graph uses any more.
+bool fits_later(std::size_t branches) noexcept {
+    const std::lock_guard lock(alive.lock);
+    return alive.branches - alive.unused_branches + branches <=
+           static_cast<std::size_t>(most_branches());
+}
+
 void destroy_what_is_done() noexcept {
     for (int i = 0; i < max_devices; ++i)
         if (Gpu* const g = gpu_if_used(i)) {
@@ -81,28 +92,40 @@ void destroy_what_is_done() noexcept {
         }
 }
 
+/// Counts the branches after waiting, if necessary, for executables that no Graph uses any more.
+/// Returns false if they would not fit without these executables either.
+bool count_when_there_is_room(std::size_t branches, bool of_several) noexcept {
+    if (try_to_count(branches, of_several)) return true;
+    destroy_what_is_done();
+    while (!try_to_count(branches, of_several)) {
+        // Launches of destroyed graphs may still run. To refuse the new graph because of them would
+        // make success depend on how fast the devices are.
+        if (in_callback || !fits_later(branches)) return false;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        destroy_what_is_done();
+    }
+    return true;
+}
+
 }  // namespace
 
 HostGraph::HostGraph(const GraphData& graph, const SourceLocation& where) {
     const std::size_t branches = branches_of(graph);
     const bool of_several = is_of_several_gpus(graph);
-    if (!try_to_count(branches, of_several)) {
-        destroy_what_is_done();
-        if (!try_to_count(branches, of_several)) {
-            std::size_t graphs = 0, before = 0;
-            {
-                const std::lock_guard lock(alive.lock);
-                graphs = alive.graphs;
-                before = alive.branches;
-            }
-            unsupported_error(
-                {"instantiate", where, graph.device},
-                "the {} instantiated graphs with host functions have {} branches, and this graph "
-                "has {} more. The limit is {} while one of them uses several GPUs, because "
-                "CUDA's driver crashes at about twice as many: destroy or reset() unneeded "
-                "graphs, or raise HEDDLE_HOST_GRAPH_BRANCHES",
-                graphs, before, branches, most_branches());
+    if (!count_when_there_is_room(branches, of_several)) {
+        std::size_t graphs = 0, before = 0;
+        {
+            const std::lock_guard lock(alive.lock);
+            graphs = alive.graphs;
+            before = alive.branches;
         }
+        unsupported_error(
+            {"instantiate", where, graph.device},
+            "the {} instantiated graphs with host functions have {} branches, and this graph "
+            "has {} more. The limit is {} while one of them uses several GPUs, because "
+            "CUDA's driver crashes at about twice as many: destroy or reset() unneeded "
+            "graphs, or raise HEDDLE_HOST_GRAPH_BRANCHES",
+            graphs, before, branches, most_branches());
     }
     branches_ = branches;
     is_of_several_ = of_several;
@@ -110,17 +133,28 @@ HostGraph::HostGraph(const GraphData& graph, const SourceLocation& where) {
 
 HostGraph::HostGraph(HostGraph&& other) noexcept
     : branches_(std::exchange(other.branches_, 0)),
-      is_of_several_(std::exchange(other.is_of_several_, false)) {}
+      is_of_several_(std::exchange(other.is_of_several_, false)),
+      is_used_(std::exchange(other.is_used_, true)) {}
 
 HostGraph& HostGraph::operator=(HostGraph&& other) noexcept {
     if (this == &other) return *this;
     release();
     branches_ = std::exchange(other.branches_, 0);
     is_of_several_ = std::exchange(other.is_of_several_, false);
+    is_used_ = std::exchange(other.is_used_, true);
     return *this;
 }
 
+void HostGraph::set_used(bool is_used) noexcept {
+    if (branches_ == 0 || is_used == is_used_) return;
+    const std::lock_guard lock(alive.lock);
+    is_used_ = is_used;
+    if (is_used) alive.unused_branches -= branches_;
+    else alive.unused_branches += branches_;
+}
+
 void HostGraph::release() noexcept {
+    set_used(true);
     if (branches_ == 0) return;
     const std::lock_guard lock(alive.lock);
     --alive.graphs;

@@ -17,17 +17,21 @@ class HostGraph {
 public:
     HostGraph() noexcept = default;
     /// Counts the graph. If this would exceed the limit, first destroys executables that no Graph
-    /// uses any more, which may wait for devices. Throws Unsupported if it would still exceed the
-    /// limit.
+    /// uses any more, and blocks until enough of their launches have ended. Throws Unsupported if
+    /// it would exceed the limit without them, too.
     HostGraph(const GraphData& graph, const SourceLocation& where);
     ~HostGraph() { release(); }
     HostGraph(HostGraph&& other) noexcept;
     HostGraph& operator=(HostGraph&& other) noexcept;
 
+    /// Sets whether a Graph uses the executable, initially true.
+    void set_used(bool is_used) noexcept;
+
 private:
     void release() noexcept;
     std::size_t branches_ = 0;
     bool is_of_several_ = false;
+    bool is_used_ = true;
 };
 
 }  // namespace heddle::detail::cu

@@ -157,6 +157,7 @@ bool NativeGraph::take_over(const SourceLocation& where) {
     const std::size_t count = std::min(nodes.size(), old.nodes.size());
     for (std::size_t i = 0; i < count; ++i) nodes[i].native = old.nodes[i].native;
     host_graph = std::move(old.host_graph);
+    host_graph.set_used(true);
     destroy_natively(*cached);  // destroys only the new graph
     return true;
 }
