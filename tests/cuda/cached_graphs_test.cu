@@ -159,7 +159,7 @@ TEST_CASE("graphs of two GPUs with host functions are refused where the driver h
     CHECK(graphs.back().is_instantiated());
 }
 
-TEST_CASE("child: at the limit, a graph waits for destroyed graphs that still run", "[.child]") {
+TEST_CASE("child: a graph at the limit waits for destroyed graphs that still run", "[.child]") {
     end_if_it_hangs();
     const Device a("cuda:0"), b("cuda:1");
     const Stream s(a), on_b(b);
@@ -192,7 +192,7 @@ TEST_CASE("child: at the limit, a graph waits for destroyed graphs that still ru
 TEST_CASE("at the limit, a graph of two GPUs waits for destroyed graphs that still run",
           "[cuda][multi]") {
     SKIP_WITHOUT_TWO_GPUS();
-    check_test_case("child: at the limit, a graph waits for destroyed graphs that still run",
+    check_test_case("child: a graph at the limit waits for destroyed graphs that still run",
                     {"HEDDLE_HOST_GRAPH_BRANCHES=12"});
 }
 

@@ -45,6 +45,8 @@ TEST_CASE("what batches recorded stays as it was until it has run, whatever is r
     Noted noted;
     const Drained drained;
     Batch kept({.remembered = 1, .on_cpu = true});
+    // Each graph that waits behind the gate occupies the driver's resources for a stream.
+    reserve_streams(test_device(), 128);
     Gate gate(noted.s);
     for (int i = 0; i < 100; ++i) {
         // The kept batch changes the arguments of its graph each time. The other batch is
