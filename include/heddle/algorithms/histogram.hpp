@@ -14,6 +14,8 @@ namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 
+inline namespace HEDDLE_COMPILED_BY {
+
 template <class On, class In, class Out>
 void histogram(On& on, const In& input, Out& output, const ValueOf<In>& lower,
                const ValueOf<In>& upper, const SourceLocation& where) {
@@ -33,6 +35,8 @@ void histogram(On& on, const In& input, Out& output, const ValueOf<In>& lower,
     throw_algorithm_not_compiled("histogram", call.device(), where);
 #endif
 }
+
+}  // namespace HEDDLE_COMPILED_BY
 
 /// The counters of a histogram: integers that GPUs can increment.
 template <class T>

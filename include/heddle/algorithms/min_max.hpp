@@ -16,6 +16,8 @@ namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 
+inline namespace HEDDLE_COMPILED_BY {
+
 template <Algorithm algorithm, class On, class In, class Out, class Before>
 void first_element(On& on, const In& input, Out& output, const Before& before,
                    const SourceLocation& where) {
@@ -36,6 +38,8 @@ void first_element(On& on, const In& input, Out& output, const Before& before,
     throw_algorithm_not_compiled(name, call.device(), where);
 #endif
 }
+
+}  // namespace HEDDLE_COMPILED_BY
 
 }  // namespace detail
 

@@ -15,6 +15,8 @@ namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 
+inline namespace HEDDLE_COMPILED_BY {
+
 template <Algorithm algorithm, class T, class On, class In, class Out, class Op, class F>
 void transform_reduce(On& on, const In& input, Out& output, const T& init, const Op& op,
                       const F& transform, const SourceLocation& where) {
@@ -56,6 +58,8 @@ void transform_reduce_two(On& on, const A& first, const B& second, Out& output, 
     throw_algorithm_not_compiled(name, call.device(), where);
 #endif
 }
+
+}  // namespace HEDDLE_COMPILED_BY
 
 }  // namespace detail
 

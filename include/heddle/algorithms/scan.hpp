@@ -15,6 +15,8 @@ namespace heddle HEDDLE_VISIBLE {
 
 namespace detail {
 
+inline namespace HEDDLE_COMPILED_BY {
+
 template <Algorithm algorithm, ScanKind kind, class T, class On, class In, class Out, class Op>
 void scan(On& on, const In& input, Out& output, const T& init, const Op& op,
           const SourceLocation& where) {
@@ -36,6 +38,8 @@ void scan(On& on, const In& input, Out& output, const T& init, const Op& op,
     throw_algorithm_not_compiled(name, call.device(), where);
 #endif
 }
+
+}  // namespace HEDDLE_COMPILED_BY
 
 }  // namespace detail
 

@@ -32,6 +32,8 @@ void sort_on_cpu(const Call& call, View<K> keys, View<V> values, const Less& les
     else detail::merge_sort(call, memory, less);
 }
 
+inline namespace HEDDLE_COMPILED_BY {
+
 template <Algorithm algorithm, class On, class K, class V, class Less>
 void sort(On& on, View<K> keys, View<V> values, const Less& less, const SourceLocation& where) {
     detail::check_functions<On, Less>();
@@ -43,6 +45,8 @@ void sort(On& on, View<K> keys, View<V> values, const Less& less, const SourceLo
     throw_algorithm_not_compiled(name_of(algorithm), call.device(), where);
 #endif
 }
+
+}  // namespace HEDDLE_COMPILED_BY
 
 }  // namespace detail
 
