@@ -51,6 +51,17 @@ struct Words {
     bool serial = false;
 };
 
+void add_groups(CLI::App& app, Plan& plan) {
+    CLI::Option* const graph =
+        app.add_option("--graph", plan.graph, "Iterations as graphs of N, an even number")
+            ->type_name("N")
+            ->check(CLI::Range(2, 10'000));
+    app.add_option("--batch", plan.batch, "Iterations in batches of N, an even number")
+        ->type_name("N")
+        ->check(CLI::Range(2, 10'000))
+        ->excludes(graph);
+}
+
 void add_options(CLI::App& app, Options& o, Words& words) {
     constexpr int most = 1'000'000'000;
     app.set_help_flag("--help", "Print this help and exit");
@@ -80,14 +91,7 @@ void add_options(CLI::App& app, Options& o, Words& words) {
     app.add_flag("--serial", words.serial,
                  "No overlap: edges and inside in one kernel, then the halos");
     app.add_flag("--scoped", o.plan.scoped, "Streams in scopes; else each call names its stream");
-    CLI::Option* const graph =
-        app.add_option("--graph", o.plan.graph, "Iterations as graphs of N, an even number")
-            ->type_name("N")
-            ->check(CLI::Range(2, 10'000));
-    app.add_option("--batch", o.plan.batch, "Iterations in batches of N, an even number")
-        ->type_name("N")
-        ->check(CLI::Range(2, 10'000))
-        ->excludes(graph);
+    add_groups(app, o.plan);
     app.add_option("--runs", o.runs, "The fastest of N runs counts (1)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000));
