@@ -92,7 +92,8 @@ private:
 
 /// Reserves driver resources for `count` more streams on the device. By default the CUDA driver has
 /// resources for about thirty streams at a time. Creating one more stream blocks until the device
-/// is idle, unless as many streams existed before (H200, driver 580: docs/adr/0202).
+/// is idle, unless as many streams existed before (H200, driver 580: docs/adr/0202). Graphs that
+/// are instantiated need such resources, too.
 ///
 /// This call also blocks until the device is idle, so call it before enqueuing work. 128 streams
 /// take 4 ms and 70 MB of device memory. Has no effect on CPU devices. Throws UsageError for more

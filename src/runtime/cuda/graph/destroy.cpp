@@ -24,7 +24,9 @@ bool is_idle(const StreamUse& use) noexcept {
 /// Returns whether all launches are done. If out of memory, returns false.
 bool is_done(Doomed& one) noexcept try {
     if (one.last.stream != nullptr) {
-        if (any_capturing(&one.last, 1)) return false;
+        const bool is_captured = any_capturing(&one.last, 1);
+        one.native.host_graph.set_used(is_captured);
+        if (is_captured) return false;
         if (!is_idle(one.last)) add_pending_use(one.launch, one.last);
         one.last = {};
     }

@@ -23,7 +23,7 @@ struct Alive {
     SpinLock lock;
     std::size_t graphs = 0;
     std::size_t branches = 0;
-    std::size_t unused_branches = 0;  ///< those of `branches` whose Graph was destroyed
+    std::size_t unused_branches = 0;  ///< those of `branches` that are not used
     std::size_t of_several_gpus = 0;  ///< number of graphs that use several GPUs
 };
 constinit Alive alive;
@@ -77,7 +77,7 @@ bool try_to_count(std::size_t branches, bool of_several) noexcept {
     return true;
 }
 
-/// Returns whether the branches would fit without the executables that no Graph uses any more.
+/// Returns whether the branches would fit without the executables that are not used.
 bool fits_later(std::size_t branches) noexcept {
     const std::lock_guard lock(alive.lock);
     return alive.branches - alive.unused_branches + branches <=
@@ -92,7 +92,7 @@ void destroy_what_is_done() noexcept {
         }
 }
 
-/// Counts the branches after waiting, if necessary, for executables that no Graph uses any more.
+/// Counts the branches after waiting, if necessary, for executables that are not used any more.
 /// Returns false if they would not fit without these executables either.
 bool count_when_there_is_room(std::size_t branches, bool of_several) noexcept {
     if (try_to_count(branches, of_several)) return true;

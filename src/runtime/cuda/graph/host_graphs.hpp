@@ -16,15 +16,17 @@ namespace heddle::detail::cu {
 class HostGraph {
 public:
     HostGraph() noexcept = default;
-    /// Counts the graph. If this would exceed the limit, first destroys executables that no Graph
-    /// uses any more, and blocks until enough of their launches have ended. Throws Unsupported if
+    /// Counts the graph. If this would exceed the limit, first destroys executables that are not
+    /// used any more, and blocks until enough of their launches have ended. Throws Unsupported if
     /// it would exceed the limit without them, too.
     HostGraph(const GraphData& graph, const SourceLocation& where);
     ~HostGraph() { release(); }
     HostGraph(HostGraph&& other) noexcept;
     HostGraph& operator=(HostGraph&& other) noexcept;
 
-    /// Sets whether a Graph uses the executable, initially true.
+    /// Sets whether the executable stays for longer than its launches run, initially true: because
+    /// a Graph uses it, or because its newest launch's stream is in a capture, which may end only
+    /// after the next instantiation.
     void set_used(bool is_used) noexcept;
 
 private:
