@@ -19,12 +19,26 @@ namespace heddle::detail::cu {
 
 namespace {
 
-struct Alive {
-    SpinLock lock;
+/// Counts executables with host functions.
+struct Counts {
     std::size_t graphs = 0;
     std::size_t branches = 0;
-    std::size_t unused_branches = 0;  ///< those of `branches` that are not used
     std::size_t of_several_gpus = 0;  ///< number of graphs that use several GPUs
+
+    void add(std::size_t count, bool of_several) noexcept {
+        ++graphs;
+        branches += count;
+        of_several_gpus += of_several;
+    }
+    void remove(std::size_t count, bool of_several) noexcept {
+        --graphs;
+        branches -= count;
+        of_several_gpus -= of_several;
+    }
+};
+struct Alive {
+    SpinLock lock;
+    Counts used, unused;
 };
 constinit Alive alive;
 
@@ -66,22 +80,29 @@ bool is_of_several_gpus(const GraphData& graph) noexcept {
     return std::popcount(gpus) > 1;
 }
 
+/// Returns whether the graph may be added. There is no limit if no graph uses several GPUs.
+bool fits(const Counts& others, std::size_t branches, bool of_several) noexcept {
+    return (!of_several && others.of_several_gpus == 0) ||
+           others.branches + branches <= static_cast<std::size_t>(most_branches());
+}
+
+/// Call with the lock held.
+Counts all_counts() noexcept {
+    return {alive.used.graphs + alive.unused.graphs, alive.used.branches + alive.unused.branches,
+            alive.used.of_several_gpus + alive.unused.of_several_gpus};
+}
+
 bool try_to_count(std::size_t branches, bool of_several) noexcept {
-    const auto most = static_cast<std::size_t>(most_branches());
     const std::lock_guard lock(alive.lock);
-    if ((of_several || alive.of_several_gpus != 0) && alive.branches + branches > most)
-        return false;
-    ++alive.graphs;
-    alive.branches += branches;
-    alive.of_several_gpus += of_several;
+    if (!fits(all_counts(), branches, of_several)) return false;
+    alive.used.add(branches, of_several);
     return true;
 }
 
-/// Returns whether the branches would fit without the executables that are not used.
-bool fits_later(std::size_t branches) noexcept {
+/// Returns whether the graph would fit without the executables that are not used.
+bool fits_later(std::size_t branches, bool of_several) noexcept {
     const std::lock_guard lock(alive.lock);
-    return alive.branches - alive.unused_branches + branches <=
-           static_cast<std::size_t>(most_branches());
+    return fits(alive.used, branches, of_several);
 }
 
 void destroy_what_is_done() noexcept {
@@ -100,7 +121,7 @@ bool count_when_there_is_room(std::size_t branches, bool of_several) noexcept {
     while (!try_to_count(branches, of_several)) {
         // Launches of destroyed graphs may still run. To refuse the new graph because of them would
         // make success depend on how fast the devices are.
-        if (in_callback || !fits_later(branches)) return false;
+        if (in_callback || !fits_later(branches, of_several)) return false;
         std::this_thread::sleep_for(std::chrono::microseconds(100));
         destroy_what_is_done();
     }
@@ -113,11 +134,10 @@ HostGraph::HostGraph(const GraphData& graph, const SourceLocation& where) {
     const std::size_t branches = branches_of(graph);
     const bool of_several = is_of_several_gpus(graph);
     if (!count_when_there_is_room(branches, of_several)) {
-        std::size_t graphs = 0, before = 0;
+        Counts others;
         {
             const std::lock_guard lock(alive.lock);
-            graphs = alive.graphs;
-            before = alive.branches;
+            others = all_counts();
         }
         unsupported_error(
             {"instantiate", where, graph.device},
@@ -125,7 +145,7 @@ HostGraph::HostGraph(const GraphData& graph, const SourceLocation& where) {
             "has {} more. The limit is {} while one of them uses several GPUs, because "
             "CUDA's driver crashes at about twice as many: destroy or reset() unneeded "
             "graphs, or raise HEDDLE_HOST_GRAPH_BRANCHES",
-            graphs, before, branches, most_branches());
+            others.graphs, others.branches, branches, most_branches());
     }
     branches_ = branches;
     is_of_several_ = of_several;
@@ -148,18 +168,16 @@ HostGraph& HostGraph::operator=(HostGraph&& other) noexcept {
 void HostGraph::set_used(bool is_used) noexcept {
     if (branches_ == 0 || is_used == is_used_) return;
     const std::lock_guard lock(alive.lock);
+    (is_used ? alive.unused : alive.used).remove(branches_, is_of_several_);
+    (is_used ? alive.used : alive.unused).add(branches_, is_of_several_);
     is_used_ = is_used;
-    if (is_used) alive.unused_branches -= branches_;
-    else alive.unused_branches += branches_;
 }
 
 void HostGraph::release() noexcept {
-    set_used(true);
     if (branches_ == 0) return;
     const std::lock_guard lock(alive.lock);
-    --alive.graphs;
-    alive.branches -= std::exchange(branches_, 0);
-    alive.of_several_gpus -= std::exchange(is_of_several_, false);
+    (is_used_ ? alive.used : alive.unused).remove(branches_, is_of_several_);
+    branches_ = 0;
 }
 
 }  // namespace heddle::detail::cu

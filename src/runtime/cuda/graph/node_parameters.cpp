@@ -155,8 +155,8 @@ Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& wh
         const MemorySpace& space = operand->space;
         if (operand->data == nullptr || !space.device.is_cuda() || space.kind != MemoryKind::device)
             continue;
-        // A copy between GPUs then runs on the GPU of the work that enqueued it, so only the work
-        // that waits for the copy waits for another GPU.
+        // A copy between GPUs runs on the GPU that enqueued it: that GPU's work before and after
+        // the copy then does not wait for another GPU. (docs/adr/0214)
         if (space.device == node.device) return gpu_of(node, of_graph, where);
         if (of_memory == nullptr) of_memory = &space.device;
     }
