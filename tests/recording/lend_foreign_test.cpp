@@ -102,3 +102,37 @@ TEST_CASE("a loan whose native work cannot be captured throws, and has ended") {
     CHECK(lend(s, [&] { backend.pending = 1; }));
     CHECK(scope.end().size() == 1);
 }
+
+TEST_CASE("other streams reuse a capture's memory only after native work that was not declared") {
+    enum class Freed { before_collection, after_collection, after_loan };
+    for (const Freed freed :
+         {Freed::before_collection, Freed::after_collection, Freed::after_loan}) {
+        INFO("freed: " << static_cast<int>(freed));
+        const Stream s(cpu_device()), t(cpu_device());
+        Foreign backend;
+        backend.take(s);
+        ScopedCapture scope{s};
+        const int* const memory = zeros<int>(s, 64).data();
+        const auto reuses = [&](StreamRef stream) {
+            return empty<int>(stream, 64).data() == memory;
+        };
+        t.wait_stream(s);
+        Array<int> x = empty<int>(s, 64);
+        CHECK(x.data() == memory);
+        CHECK(lend(s, [&] {
+            backend.pending = 1;
+            if (freed == Freed::after_loan) return;
+            if (freed == Freed::after_collection) launch_host(s, [] {});
+            x = {};
+            CHECK_FALSE(reuses(t));
+        }));
+        CHECK(backend.pending == 0);
+        x = {};
+        CHECK_FALSE(reuses(t));
+        CHECK(reuses(s));
+        t.wait_stream(s);
+        CHECK(reuses(t));
+        s.wait_stream(t);
+        (void)scope.end();
+    }
+}

@@ -165,6 +165,22 @@ void CaptureRecorder::wait_inside(StreamRecord& waiter, StreamRecord*, const Poi
 
 // Memory ------------------------------------------------------------------------------------------
 
+/// Returns whether the stream's next operation is ordered after all uses of a freed block. `before`
+/// has the operations that precede it.
+bool CaptureRecorder::is_after(StreamRecord& stream, const Freed& freed,
+                               const std::vector<bool>& before) const {
+    const auto precede = [&](const std::vector<std::uint32_t>& ops) {
+        return std::ranges::all_of(ops, [&](std::uint32_t one) { return before[one]; });
+    };
+    // A stream that waits for another one collects that stream's native work first. So no other
+    // stream is ordered after work that was not collected.
+    return precede(freed.after) && std::ranges::all_of(freed.not_collected, [&](const auto& work) {
+               const Participant& one = participants[work.participant];
+               return one.stream == &stream ||
+                      (one.collections != work.collections && precede(one.at.last_ops));
+           });
+}
+
 Block* CaptureRecorder::take_freed(StreamRecord& stream, std::size_t bytes) {
     if (freed_.empty()) return nullptr;
     const std::vector<bool> before = reached_from(*tape, participant(stream).at.last_ops);
@@ -174,8 +190,7 @@ Block* CaptureRecorder::take_freed(StreamRecord& stream, std::size_t bytes) {
             continue;
         // Reuses memory only if the next operation is already ordered after all its uses, because
         // more memory costs less than an additional dependency.
-        if (!std::ranges::all_of(freed->after, [&](std::uint32_t one) { return before[one]; }))
-            continue;
+        if (!is_after(stream, *freed, before)) continue;
         Block* const block = freed->block;
         freed_.erase(freed);
         block->owners.fetch_add(1, std::memory_order_relaxed);
@@ -206,7 +221,14 @@ bool CaptureRecorder::owns(const Block& block) const noexcept {
 
 void CaptureRecorder::offer(Block& block) {
     if (bodies != 0) return;  // uses within the body are not on this tape yet
-    Freed freed{&block, tape->users_of(block)};
+    Freed freed{&block, tape->users_of(block), {}};
+    // Native work may use memory that it does not declare, such as an algorithm's temporary arrays.
+    for (std::size_t i = 0; i < participants.size(); ++i) {
+        const Participant& one = participants[i];
+        if (one.has_native_work) merge(freed.after, one.at.last_ops);
+        if (one.held != nullptr || one.lent != nullptr)
+            freed.not_collected.push_back({i, one.collections});
+    }
     for (const Declared& one : declared_) {
         if (one.block != &block) continue;
         if (one.participant == everywhere) return;

@@ -59,12 +59,19 @@ protected:
     }
 
 private:
+    /// Native work of a participant that was not yet collected when a block was freed.
+    struct NotCollected {
+        std::size_t participant;
+        std::uint64_t collections;  ///< Participant::collections at that time
+    };
     /// A block of the capture that its array has freed. Work can reuse the block if it is ordered
-    /// after the operations `after`.
+    /// after the operations `after` and after the work `not_collected`.
     struct Freed {
         Block* block;
         std::vector<std::uint32_t> after;
+        std::vector<NotCollected> not_collected;
     };
+    bool is_after(StreamRecord& stream, const Freed& freed, const std::vector<bool>& before) const;
     /// A block that a stream declared by used_on(). No operation on the tape shows this use.
     struct Declared {
         Block* block;

@@ -67,7 +67,9 @@ void Recorder::collect_external(Participant& one, const SourceLocation& where) {
             tape->set_node(std::move(node));
         });
         one.own = -1;
+        one.has_native_work = true;
     }
+    ++one.collections;
 }
 
 bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,

@@ -97,7 +97,11 @@ public:
         /// Memory declared by open loans: their native work uses it.
         std::vector<LentMemory> lent_memory;
         std::uint64_t loans = 0;  ///< number of loans so far
-        bool leaves = false;      ///< for batches: leave when the work has been submitted
+        /// The number of times that this stream's native work was collected, even if there was
+        /// none.
+        std::uint64_t collections = 0;
+        bool has_native_work = false;  ///< native work was collected
+        bool leaves = false;           ///< for batches: leave when the work has been submitted
     };
     /// The newest record of an event in this recording.
     struct Mark {

@@ -85,6 +85,10 @@ inline std::atomic<int> open_captures{0};
 /// Locked while heddle begins a capture for outside work, and during calls that concern all streams
 /// of a context. These calls would invalidate an open capture.
 inline constinit std::mutex captures_mutex;
+/// Locked while a native graph is added to another one as a child, and while either of them is
+/// destroyed. The driver links the original with its clone in the other graph, without a lock of
+/// its own: destroying both on two threads at once damages the heap (driver 580).
+inline constinit std::mutex child_graphs_mutex;
 
 /// A RelaxedCapture that has an effect only while heddle holds a native capture open. Use it for
 /// frequent calls that an open capture forbids even on other streams, such as allocating from a

@@ -1,6 +1,7 @@
 #include "cuda/graph/native_graph.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -20,6 +21,8 @@ void DestroyNatively::operator()(cudaGraph_t graph) const noexcept {
     if (is_forked()) return;
     const RelaxedCapture relaxed;
     const InContext in(*gpu);
+    std::unique_lock lock(child_graphs_mutex, std::defer_lock);
+    if (has_children) lock.lock();
     note_failure(api.cudaGraphDestroy(graph), "cudaGraphDestroy", gpu->index);
 }
 
@@ -106,6 +109,8 @@ void NativeGraph::add(const NodeAdder& adder, const GraphData& data, const NodeD
     } else if (node.kind == NodeKind::other) {
         const auto child = static_cast<cudaGraph_t>(node.foreign.get());
         is_reusable = false;
+        graph.get_deleter().has_children = true;
+        const std::lock_guard lock(child_graphs_mutex);
         one.native = adder.add(before.nodes, NodeParameters::child_graph(child),
                                "cudaGraphAddNode (child graph)");
     } else if (node.event != nullptr) {

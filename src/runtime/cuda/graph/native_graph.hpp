@@ -22,6 +22,7 @@ namespace heddle::detail::cu {
 /// destroy_natively().
 struct DestroyNatively {
     Gpu* gpu = nullptr;
+    bool has_children = false;  ///< whether child graphs were added to the native graph
     void operator()(cudaGraph_t graph) const noexcept;
     void operator()(cudaGraphExec_t exec) const noexcept;
 };

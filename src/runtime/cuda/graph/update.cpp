@@ -1,5 +1,6 @@
 // Changes an instantiated graph: in place if CUDA can do so, otherwise by a new executable.
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "cuda/device/context.hpp"
@@ -89,13 +90,15 @@ void NativeGraph::update_other(const NodeData& node, const SourceLocation& where
         check_update(change_node(exec.get(), native, event_parameters(node, where)),
                      "cudaGraphExecNodeSetParams (event)", node, where);
         return keep_event(node);
-    case NodeKind::other:
+    case NodeKind::other: {
         // CUDA can make this change only if the two child graphs have equal nodes, added in the
         // same order.
+        const std::lock_guard lock(child_graphs_mutex);
         return check_update(
             change_node(exec.get(), native,
                         NodeParameters::child_graph(static_cast<cudaGraph_t>(node.foreign.get()))),
             "cudaGraphExecNodeSetParams (child graph)", node, where);
+    }
     default: return;
     }
 }

@@ -117,9 +117,13 @@ public:
                         "work enqueued on the stream outside heddle cannot be captured: {}",
                         cudaGetErrorString(code));
         }
-        std::shared_ptr<void> result(taken, [device = gpu_.index](void* g) {
-            note_failure(api.cudaGraphDestroy(static_cast<cudaGraph_t>(g)), "cudaGraphDestroy",
-                         device);
+        std::shared_ptr<void> result(taken, [on = &gpu_](void* work) {
+            if (is_forked()) return;
+            const RelaxedCapture relaxed;
+            const InContext destroying(*on);
+            const std::lock_guard lock(child_graphs_mutex);
+            note_failure(api.cudaGraphDestroy(static_cast<cudaGraph_t>(work)), "cudaGraphDestroy",
+                         on->index);
         });
         begin(where);
         return result;
