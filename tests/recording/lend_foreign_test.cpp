@@ -136,3 +136,50 @@ TEST_CASE("other streams reuse a capture's memory only after native work that wa
         (void)scope.end();
     }
 }
+
+TEST_CASE("a branch of a capture with native work reuses its memory beside another such branch") {
+    const Stream s(cpu_device()), t(cpu_device());
+    Foreign backend;
+    backend.take(s), backend.take(t);
+    ScopedCapture scope{s};
+    t.wait_stream(s);
+    const auto use = [&](const Stream& stream) {
+        const int* memory = nullptr;
+        CHECK(lend(stream, [&] {
+            const Array<int> x = zeros<int>(stream, 64);
+            memory = x.data();
+            backend.pending = 1;
+        }));
+        return memory;
+    };
+    const int* const of_s = use(s);
+    const int* const of_t = use(t);
+    CHECK(of_s != of_t);
+    CHECK(use(s) == of_s);
+    CHECK(use(t) == of_t);
+    s.wait_stream(t);
+    (void)scope.end();
+}
+
+TEST_CASE("a capture's memory is not reused beside native work of a loan that declares it") {
+    const Stream s(cpu_device()), t(cpu_device()), u(cpu_device());
+    Foreign backend;
+    backend.take(t);
+    ScopedCapture scope{s};
+    Array<int> x = zeros<int>(s, 64);
+    const int* const memory = x.data();
+    const auto u_reuses = [&] { return empty<int>(u, 64).data() == memory; };
+    t.wait_stream(s);
+    u.wait_stream(s);
+    const auto use = [&] {
+        backend.pending = 1;
+        x = {};
+        CHECK_FALSE(u_reuses());
+    };
+    CHECK(lend(t, use, writes(x)));
+    CHECK_FALSE(u_reuses());
+    u.wait_stream(t);
+    CHECK(u_reuses());
+    s.wait_stream(u);
+    (void)scope.end();
+}

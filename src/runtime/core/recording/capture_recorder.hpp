@@ -50,7 +50,7 @@ public:
     Block* take_freed(StreamRecord& stream, std::size_t bytes);
     void own(StreamRecord& stream, Block& block, const SourceLocation& where);
     void offer(Block& block);
-    bool owns(const Block& block) const noexcept;
+    bool owns(const Block& block) noexcept;
     void declare_use(StreamRecord& stream, Block& block) override;
 
 protected:
@@ -59,6 +59,11 @@ protected:
     }
 
 private:
+    /// A block allocated in this capture.
+    struct Owned {
+        Block* block;
+        std::size_t participant;  ///< whose stream the block's newest array was made on
+    };
     /// Native work of a participant that was not yet collected when a block was freed.
     struct NotCollected {
         std::size_t participant;
@@ -80,12 +85,14 @@ private:
         std::size_t participant;
     };
     static constexpr std::size_t everywhere = ~std::size_t{0};
+    std::vector<Owned>::iterator find_owned(const Block& block) noexcept;
+    void add_native_uses(Freed& freed, std::size_t participant) const;
     void tell_capture_around();
     std::string unjoined(const std::vector<bool>& reached) const;
 
     CaptureMode mode_ = CaptureMode::thread_local_;
     std::vector<Freed> freed_;
-    std::vector<Block*> owned_;  ///< blocks allocated in this capture
+    std::vector<Owned> owned_;
     std::vector<Declared> declared_;
 };
 

@@ -86,8 +86,8 @@ inline std::atomic<int> open_captures{0};
 /// of a context. These calls would invalidate an open capture.
 inline constinit std::mutex captures_mutex;
 /// Locked while a native graph is added to another one as a child, and while either of them is
-/// destroyed. The driver links the original with its clone in the other graph, without a lock of
-/// its own: destroying both on two threads at once damages the heap (driver 580).
+/// destroyed. Without it, the driver crashed when two threads destroyed the original and the graph
+/// with its copy at the same time (docs/adr/0215).
 inline constinit std::mutex child_graphs_mutex;
 
 /// A RelaxedCapture that has an effect only while heddle holds a native capture open. Use it for
