@@ -112,12 +112,14 @@ TEST_CASE("other streams reuse a capture's memory only after native work that wa
         Foreign backend;
         backend.take(s);
         ScopedCapture scope{s};
-        const int* const memory = zeros<int>(s, 64).data();
+        Array<int> x = zeros<int>(s, 64);
+        const int* const memory = x.data();
+        x = {};
         const auto reuses = [&](StreamRef stream) {
             return empty<int>(stream, 64).data() == memory;
         };
         t.wait_stream(s);
-        Array<int> x = empty<int>(s, 64);
+        x = empty<int>(s, 64);
         CHECK(x.data() == memory);
         CHECK(lend(s, [&] {
             backend.pending = 1;
