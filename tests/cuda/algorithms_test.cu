@@ -110,6 +110,25 @@ TEST_CASE("algorithms on a GPU can be captured and in a batch", "[cuda]") {
     }
 }
 
+CUDA_TEST_CASE("in a capture, algorithms one after another reuse their temporary memory") {
+    const Stream s(Device("cuda:0"));
+    Array<int> x = zeros<int>(s, 100'000);
+    Array<long> sum(s, 1);
+    ScopedCapture scope(s);
+    Watch watch;
+    const auto memory_of_reduce = [&] {
+        reduce(s, x, sum);
+        std::vector<const void*> memory;
+        for (const Seen& one : watch.take(OpKind::allocate))
+            memory.push_back(one.accesses.at(0).data);
+        return memory;
+    };
+    const std::vector<const void*> first = memory_of_reduce();
+    CHECK(first.size() == 1);
+    CHECK(memory_of_reduce() == first);
+    (void)scope.end();
+}
+
 CUDA_TEST_CASE("on a GPU, an algorithm is one operation with its name and accesses") {
     const Stream s(Device("cuda:0"));
     Array<int> x = zeros<int>(s, 100);

@@ -218,6 +218,7 @@ TEST_CASE("an array of an open capture has no tensor") {
     {
         ScopedCapture capture(s);
         Array<int> x(s, n);
+        CHECK(mentions(error_of([&] { (void)to_dlpack(x); }), "a capture that is still open"));
         fill(s, x, 1);
         CHECK(mentions(error_of([&] { (void)to_dlpack(x); }), "a capture that is still open"));
         CHECK(mentions(error_of([&] { (void)to_dlpack(s, x); }), "a capture that is still open"));

@@ -583,6 +583,7 @@ bool run_capture(Bench& bench) {
         launch_host(bench.b, [&bench] { bench.count += 1; });
         auto y = empty<int>(bench.a, size);
         copy(bench.a, y, bench.x);
+        launch_host(bench.a, [unused = empty<int>(bench.a, size)] {});
         fork_join_n(bench.a, 3, [&](std::size_t, StreamRef branch) { launch_host(branch, [] {}); });
         record_external(bench.a, outside);
         capture_if(bench.a, bench.x.view().first(1),
@@ -608,6 +609,7 @@ bool run_batch(Bench& bench) {
             launch(bench.a, Add{}, dim(size), bench.x, i);
             bench.b.wait_stream(bench.a);
             launch(bench.b, Add{}, dim(size), bench.x, 1);
+            launch_host(bench.b, [unused = empty<int>(bench.b, size)] {});
             Event done = bench.b.record_event();
             bench.a.wait_event(done);
             copy(bench.a, bench.y, bench.x);

@@ -115,8 +115,12 @@ TEST_CASE("other streams reuse a capture's memory only after native work that wa
         Array<int> x = zeros<int>(s, 64);
         const int* const memory = x.data();
         x = {};
+        std::vector<Array<int>> others;  // kept, because a capture could reuse their memory first
         const auto reuses = [&](StreamRef stream) {
-            return empty<int>(stream, 64).data() == memory;
+            Array<int> array(stream, 64);
+            if (array.data() == memory) return true;
+            others.push_back(std::move(array));
+            return false;
         };
         t.wait_stream(s);
         x = empty<int>(s, 64);
@@ -137,6 +141,30 @@ TEST_CASE("other streams reuse a capture's memory only after native work that wa
         s.wait_stream(t);
         (void)scope.end();
     }
+}
+
+TEST_CASE("a capture reuses the memory of arrays that only native work used") {
+    const Stream s(cpu_device()), t(cpu_device());
+    Foreign backend;
+    backend.take(s);
+    ScopedCapture scope{s};
+    t.wait_stream(s);
+    const auto use = [&] {
+        const int* memory = nullptr;
+        CHECK(lend(s, [&] {
+            const Array<int> x(s, 64);
+            memory = x.data();
+            backend.pending = 1;
+        }));
+        return memory;
+    };
+    const int* const first = use();
+    CHECK(use() == first);
+    CHECK(Array<int>(t, 64).data() != first);
+    t.wait_stream(s);
+    CHECK(Array<int>(t, 64).data() == first);
+    s.wait_stream(t);
+    (void)scope.end();
 }
 
 TEST_CASE("a branch of a capture with native work reuses its memory beside another such branch") {
@@ -163,7 +191,10 @@ TEST_CASE("a branch of a capture with native work reuses its memory beside anoth
     (void)scope.end();
 }
 
-TEST_CASE("a capture's memory is not reused beside native work of a loan that declares it") {
+TEST_CASE(
+    "a capture's memory is not reused beside native work of another stream that declares it") {
+    const bool by_loan = GENERATE(true, false);
+    INFO("declared by " << (by_loan ? "the loan" : "used_on()"));
     const Stream s(cpu_device()), t(cpu_device()), u(cpu_device());
     Foreign backend;
     backend.take(t);
@@ -175,10 +206,12 @@ TEST_CASE("a capture's memory is not reused beside native work of a loan that de
     u.wait_stream(s);
     const auto use = [&] {
         backend.pending = 1;
+        if (!by_loan) x.used_on(t);
         x = {};
         CHECK_FALSE(u_reuses());
     };
-    CHECK(lend(t, use, writes(x)));
+    const bool was_lent = by_loan ? lend(t, use, writes(x)) : lend(t, use);
+    CHECK(was_lent);
     CHECK_FALSE(u_reuses());
     u.wait_stream(t);
     CHECK(u_reuses());

@@ -63,6 +63,30 @@ TEST_CASE("streams of a batch wait for each other inside a loan") {
     CHECK(seen.seen() == Strings{"1", "2", "3", "4", "5", "6", "7"});
 }
 
+TEST_CASE("an array of a batch's second stream is freed after native work on that stream") {
+    constexpr std::size_t bytes = 64 << 20;  // far more than other tests leave to be freed
+    const auto in_use = [] { return memory_stats(cpu_device()).in_use; };
+    const Drained drained;
+    const Stream s = cpu_stream(), t = cpu_stream();
+    Batch batch({.on_cpu = true});
+    const Flag go;
+    std::size_t before = 0;
+    {
+        ScopedBatch in{batch, s};
+        launch_host(s, [] {});
+        t.wait_stream(s);
+        launch_host(t, [] {});
+        before = in_use();
+        const Array<char> x = empty<char>(t, bytes);
+        CHECK(lend(t, [&] { enqueue_natively(t, [go] { go.wait(); }); }));
+    }
+    s.synchronize();
+    CHECK(in_use() > before + bytes / 2);
+    go.set();
+    t.synchronize();
+    CHECK(eventually([&] { return in_use() < before + bytes / 2; }));
+}
+
 TEST_CASE("what heddle's calls enqueue in a loan is captured, and waits are elided afterwards") {
     const OrderLog seen;
     const Drained drained;

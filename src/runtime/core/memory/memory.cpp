@@ -138,6 +138,8 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, const cha
             if (&on != &stream && on.submissions.load(std::memory_order_relaxed) != submitted)
                 order_after_allocation(stream, on, where);
             own_by_capture(stream, block, where);
+            // Native work on `stream` may use the memory without adding a user.
+            note_use(&block, stream, false);
         } catch (...) {
             release(block);
             throw;

@@ -51,15 +51,16 @@ Block* CaptureRecorder::take_freed(StreamRecord& stream, std::size_t bytes) {
 
 void CaptureRecorder::own(StreamRecord& stream, Block& block, const SourceLocation& where) {
     accept(stream, Wants::nothing, allocating_call, where);
-    auto node = std::make_shared<NodeData>();
+    const auto node = std::make_shared<NodeData>();
+    node->owned.reserve(1);
     owned_.reserve(owned_.size() + 1);
-    block.owners.fetch_add(1, std::memory_order_relaxed);
-    BlockOwner share(block);
-    node->owned.push_back(std::move(share));
     add(stream, NodeKind::allocate, where, [&](std::uint32_t) {
         use(stream, block, true);
-        tape->set_node(std::move(node));
+        tape->set_node(node);
     });
+    // Only now, because an owner must not end while the recorder is locked: it offers the block.
+    block.owners.fetch_add(1, std::memory_order_relaxed);
+    node->owned.emplace_back(block);
     owned_.push_back({&block, stream.participant});
 }
 
@@ -74,17 +75,19 @@ bool CaptureRecorder::owns(const Block& block) noexcept {
 
 /// Adds the native work of the stream that the freed array was made on, because such work may use
 /// memory that it does not declare: an algorithm's temporary arrays, for example. For other
-/// streams, adds native work that was declared but not yet collected.
+/// streams, adds native work that a loan or used_on() declared, and that was not yet collected.
 void CaptureRecorder::add_native_uses(Freed& freed, std::size_t participant) const {
     for (std::size_t i = 0; i < participants.size(); ++i) {
         const Participant& one = participants[i];
         const bool is_own = i == participant;
         const bool is_lent = one.held != nullptr || one.lent != nullptr;
         if (is_own && one.has_native_work) merge(freed.after, one.at.last_ops);
-        const auto declares = [&](const LentMemory& lent) {
-            return lent.memory.block == freed.block;
+        const auto lends = [&](const LentMemory& lent) { return lent.memory.block == freed.block; };
+        const auto declares = [&](const Declared& use) {
+            return use.block == freed.block && use.participant == i;
         };
-        if (is_lent && (is_own || std::ranges::any_of(one.lent_memory, declares)))
+        if (is_lent && (is_own || std::ranges::any_of(one.lent_memory, lends) ||
+                        std::ranges::any_of(declared_, declares)))
             freed.not_collected.push_back({i, one.collections});
     }
 }
