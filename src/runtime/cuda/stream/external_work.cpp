@@ -8,8 +8,10 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
+#include "core/base/report.hpp"
 #include "cuda/device/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/device/deferred.hpp"
 #include <heddle/recording/capture.hpp>
 
 namespace heddle::detail::cu {
@@ -54,6 +56,18 @@ private:
     std::size_t made_ = 0;
 };
 constinit NeverDestroyed<IdleStreams> idle_streams;
+
+/// Destroys a graph of captured native work, in a callback later.
+void destroy_work(Gpu& g, cudaGraph_t work) noexcept try {
+    if (is_forked()) return;
+    if (in_callback) return defer(g, [&g, work] { destroy_work(g, work); });
+    const RelaxedCapture relaxed;
+    const InContext in(g);
+    const std::lock_guard lock(child_graphs_mutex);
+    note_failure(api.cudaGraphDestroy(work), "cudaGraphDestroy", g.index);
+} catch (...) {
+    report(std::current_exception());
+}
 
 class NativeCapture final : public ForeignCapture {
 public:
@@ -117,14 +131,8 @@ public:
                         "work enqueued on the stream outside heddle cannot be captured: {}",
                         cudaGetErrorString(code));
         }
-        std::shared_ptr<void> result(taken, [on = &gpu_](void* work) {
-            if (is_forked()) return;
-            const RelaxedCapture relaxed;
-            const InContext destroying(*on);
-            const std::lock_guard lock(child_graphs_mutex);
-            note_failure(api.cudaGraphDestroy(static_cast<cudaGraph_t>(work)), "cudaGraphDestroy",
-                         on->index);
-        });
+        std::shared_ptr<void> result(
+            taken, [on = &gpu_](void* work) { destroy_work(*on, static_cast<cudaGraph_t>(work)); });
         begin(where);
         return result;
     }
