@@ -221,6 +221,10 @@ TEST_CASE("an array of an open capture has no tensor") {
         CHECK(mentions(error_of([&] { (void)to_dlpack(x); }), "a capture that is still open"));
         fill(s, x, 1);
         CHECK(mentions(error_of([&] { (void)to_dlpack(x); }), "a capture that is still open"));
+        capture_if(s, x.view().first(1), [&] {
+            CHECK(mentions(error_of([&] { (void)to_dlpack(x); }), "a capture that is still open"));
+            launch(s, Add{}, dim(n), x, 0);
+        });
         CHECK(mentions(error_of([&] { (void)to_dlpack(s, x); }), "a capture that is still open"));
         copy(s, before, x);
         graph = capture.end();

@@ -51,6 +51,8 @@ public:
     void own(StreamRecord& stream, Block& block, const SourceLocation& where);
     void offer(Block& block);
     bool owns(const Block& block) noexcept;
+    /// Returns whether this capture owns the block, or a capture around it does.
+    bool holds(const Block& block) noexcept;
     void declare_use(StreamRecord& stream, Block& block) override;
 
 protected:

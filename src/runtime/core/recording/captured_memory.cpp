@@ -73,6 +73,15 @@ bool CaptureRecorder::owns(const Block& block) noexcept {
     return find_owned(block) != owned_.end();
 }
 
+bool CaptureRecorder::holds(const Block& block) noexcept {
+    if (owns(block)) return true;
+    const Participant& first = participants[0];
+    if (first.outer == nullptr || !first.outer->is_capture()) return false;
+    const std::lock_guard around(first.outer->lock);
+    return first.outer->id == first.outer_id &&
+           static_cast<CaptureRecorder&>(*first.outer).holds(block);
+}
+
 /// Adds the native work of the stream that the freed array was made on, because such work may use
 /// memory that it does not declare: an algorithm's temporary arrays, for example. For other
 /// streams, adds native work that a loan or used_on() declared, and that was not yet collected.
@@ -131,29 +140,29 @@ void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& wh
 }
 
 namespace {
-/// Calls function(capture) for the open capture that owns the block. Returns whether there is one.
-template <class F> bool with_owner(const Block& block, F&& function) {
+/// Calls function(capture) for the innermost open captures of the block's users, until it returns
+/// true. Returns whether it did.
+template <class F> bool any_capture(const Block& block, F&& function) {
     const Users users(block);
-    for (const StreamUse& use : users.all()) {
-        if (!is_captured(*use.stream)) continue;
+    return std::ranges::any_of(users.all(), [&](const StreamUse& use) {
+        if (!is_captured(*use.stream)) return false;
         const Recorded r(*use.stream);
-        if (!r || !r->is_capture()) continue;
-        auto& capture = static_cast<CaptureRecorder&>(*r);
-        if (!capture.owns(block)) continue;
-        function(capture);
-        return true;
-    }
-    return false;
+        return r && r->is_capture() && function(static_cast<CaptureRecorder&>(*r));
+    });
 }
 }  // namespace
 
 bool is_of_capture(const Block& block) {
-    return with_owner(block, [](CaptureRecorder&) {});
+    return any_capture(block, [&](CaptureRecorder& capture) { return capture.holds(block); });
 }
 
 void offer_to_capture(Block& block) noexcept {
     try {
-        with_owner(block, [&](CaptureRecorder& capture) { capture.offer(block); });
+        any_capture(block, [&](CaptureRecorder& capture) {
+            const bool owns = capture.owns(block);
+            if (owns) capture.offer(block);
+            return owns;
+        });
     } catch (...) {
         // If memory is exhausted, the block is not reused within the graph, but still belongs to
         // the graph.
