@@ -57,7 +57,7 @@ private:
 };
 constinit NeverDestroyed<IdleStreams> idle_streams;
 
-/// Destroys a graph of captured native work, in a callback later.
+/// Destroys a graph of captured native work. In a callback, defers that.
 void destroy_work(Gpu& g, cudaGraph_t work) noexcept try {
     if (is_forked()) return;
     if (in_callback) return defer(g, [&g, work] { destroy_work(g, work); });
