@@ -167,8 +167,7 @@ private:
         const cudaError_t code = api.cudaStreamEndCapture(native_, &graph);
         if (is_capture_error(code)) cudaGetLastError();
         else note_failure(code, "cudaStreamEndCapture", gpu_.index);
-        if (graph != nullptr)
-            note_failure(api.cudaGraphDestroy(graph), "cudaGraphDestroy", gpu_.index);
+        if (graph != nullptr) destroy_work(gpu_, graph);
         return code != cudaErrorStreamCaptureWrongThread;
     }
     void release(bool is_usable) noexcept {
