@@ -134,8 +134,9 @@ struct NativeError : Error {
     using Error::Error;
 };
 /// Thrown if a rank of a Communicator has ended or aborted, or has not joined or not taken part
-/// within CommunicatorOptions::timeout (ErrorCode::rank_lost). The message names the ranks. The
-/// other ranks can continue only with a new communicator.
+/// within CommunicatorOptions::timeout (ErrorCode::rank_lost). The message names the ranks, unless
+/// NCCL has not connected those that joined. The other ranks can continue only with a new
+/// communicator.
 struct RankLost : Error {
     using Error::Error;
 };

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
 
 namespace heddle_test {
@@ -13,6 +14,13 @@ using Kind = detail::CollectiveKind;
 inline constexpr Kind all_kinds[] = {Kind::broadcast,  Kind::scatter, Kind::gather,
                                      Kind::all_gather, Kind::reduce,  Kind::reduce_scatter,
                                      Kind::all_reduce};
+
+/// Skips a test that needs NCCL and `count` GPUs.
+#define SKIP_WITHOUT_NCCL(count)                                                                   \
+    if (!test_device().is_cuda()) HEDDLE_SKIP("NCCL is for GPUs");                                 \
+    if (const std::string reason = nccl_unavailable_reason(); !reason.empty())                     \
+        HEDDLE_SKIP(reason);                                                                       \
+    if (test_devices().size() < (count)) HEDDLE_SKIP("needs " #count " GPUs")
 
 inline const char* name(Kind kind) {
     constexpr const char* names[] = {"barrier",    "broadcast", "scatter",        "gather",

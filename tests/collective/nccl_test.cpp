@@ -17,12 +17,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-#define SKIP_WITHOUT_NCCL(count)                                                                   \
-    if (!test_device().is_cuda()) HEDDLE_SKIP("NCCL is for GPUs");                                 \
-    if (const std::string reason = nccl_unavailable_reason(); !reason.empty())                     \
-        HEDDLE_SKIP(reason);                                                                       \
-    if (test_devices().size() < (count)) HEDDLE_SKIP("needs " #count " GPUs")
-
 /// Collects the errors of all ranks, because Catch2's checks are not thread-safe.
 class Wrong {
 public:

@@ -1,6 +1,7 @@
 // Roll calls: the ranks of a communicator meet, and the missing ones are named.
 #include "collective/roll_calls.hpp"
 #include "collective/roll_message.hpp"
+#include "collective/roll_run.hpp"
 
 #include <cstring>
 #include <sys/socket.h>
@@ -9,6 +10,8 @@
 using namespace heddle_test;
 using namespace std::chrono_literals;
 using detail::RollMessage;
+using detail::RollRun;
+using detail::run_unless_lost;
 
 namespace {
 
@@ -164,6 +167,57 @@ TEST_CASE("ranks that have enqueued fewer collectives are named") {
     members[1]->count();
     CHECK(members[0]->absentees(1min) == "rank 2 has enqueued 1 collectives, but this rank 2");
     CHECK_THAT(members[2]->absentees(1min), contains("no rank has enqueued fewer"));
+}
+
+TEST_CASE("a call that ends while no rank is lost has ended, and is not undone") {
+    const std::vector<Member> members = join_all(open_roll_call({}), 2);
+    for (const std::chrono::milliseconds limit : {no_limit, std::chrono::milliseconds(1h)}) {
+        const Flag called, undone;
+        CHECK(run_unless_lost(
+                  *members[0], limit, [called] { called.set(); }, [undone] { undone.set(); }) ==
+              RollRun::ended);
+        CHECK(called.is_set());
+        CHECK_FALSE(undone.is_set());
+    }
+    Flag told;  // the member has no function of these calls any more
+    members[0]->on_loss([told] { told.set(); });
+    members[1]->abort();
+    CHECK(told.wait());
+}
+
+TEST_CASE("a call that does not return is left when a rank is lost, and undone later") {
+    for (const bool is_lost_before : {false, true}) {
+        std::vector<Member> members = join_all(open_roll_call({}), 3);
+        const Flag called, gate, undone;
+        Threads ends(1, [&] {
+            if (!is_lost_before) (void)called.wait();
+            members[1].reset();
+        });
+        if (is_lost_before) CHECK(eventually([&] { return !members[0]->lost().empty(); }));
+        CHECK(run_unless_lost(
+                  *members[0], no_limit,
+                  [called, gate] {
+                      called.set();
+                      (void)gate.wait();
+                  },
+                  [undone] { undone.set(); }) == RollRun::lost);
+        CHECK(members[0]->lost() == "rank 1 of 3 has ended");
+        CHECK_FALSE(undone.is_set());
+        gate.set();
+        CHECK(undone.wait());
+        ends.join();
+    }
+}
+
+TEST_CASE("a call that does not return is left at the limit, and undone later") {
+    const std::vector<Member> members = join_all(open_roll_call({}), 2);
+    const Flag gate, undone;
+    CHECK(run_unless_lost(
+              *members[0], 20ms, [gate] { (void)gate.wait(); }, [undone] { undone.set(); }) ==
+          RollRun::late);
+    CHECK_FALSE(undone.is_set());
+    gate.set();
+    CHECK(undone.wait());
 }
 
 TEST_CASE("strangers at the port of a roll call neither join nor disturb") {

@@ -55,10 +55,12 @@ class Communicator {
 public:
     /// Blocks until all `size` ranks have joined. Use one thread for each rank of a process: a
     /// thread that constructs several ranks would wait for itself. Throws RankLost, which names the
-    /// missing ranks, if not all ranks join within options.timeout, and if the process that made
-    /// the id cannot be reached. Throws Unsupported if NCCL is not available, and for CPU devices.
-    /// Throws UsageError unless `rank` is less than `size`, all ranks pass the same size, and each
-    /// rank has its own number.
+    /// missing ranks, if not all ranks join within options.timeout, if a rank is lost while NCCL
+    /// connects the ranks, and if the process that made the id cannot be reached. Also throws
+    /// RankLost if NCCL needs longer than options.timeout once all have joined. As NCCL cannot
+    /// cancel that, a thread then stays in NCCL. Throws Unsupported if NCCL is not available, and
+    /// for CPU devices. Throws UsageError unless `rank` is less than `size`, all ranks pass the
+    /// same size, and each rank has its own number.
     Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size,
                  Device device = current_device(), CommunicatorOptions options = {},
                  Where where = {});

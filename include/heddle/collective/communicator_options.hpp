@@ -9,8 +9,9 @@ namespace heddle HEDDLE_VISIBLE {
 
 /// Options of a Communicator.
 struct CommunicatorOptions {
-    /// How long the constructor waits for the other ranks, and how long Communicator::synchronize()
-    /// waits for the stream. 0 is no limit; a negative time is refused (UsageError).
+    /// How long the constructor waits for the other ranks, then again for NCCL, and how long
+    /// Communicator::synchronize() waits for the stream. 0 is no limit; a negative time is refused
+    /// (UsageError).
     std::chrono::milliseconds timeout = std::chrono::minutes(10);
 };
 

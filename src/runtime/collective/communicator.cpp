@@ -144,7 +144,7 @@ Communicator::Communicator(const CommunicatorId& id, std::size_t rank, std::size
     native_ = detail::nccl_join(id,
                                 detail::join_roll_call(detail::RollAddress::decode(roll_bytes(id)),
                                                        rank, size, options.timeout, where),
-                                device, where);
+                                device, options.timeout, where);
 } catch (...) {
     detail::rethrow_as_error("Communicator", where);
 }

@@ -1,6 +1,7 @@
 // The interface to NCCL. nccl implements it; in builds without NCCL, no_nccl does.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,9 +45,11 @@ std::string nccl_missing();
 inline constexpr std::size_t nccl_id_size = 128;
 /// Returns a new id with NCCL's bytes alone.
 CommunicatorId nccl_id(const SourceLocation& where);
-/// Connects the rank to the others. All of them have joined the roll call.
+/// Connects the rank to the others. All of them have joined the roll call. Throws RankLost if a
+/// rank is lost meanwhile, or if NCCL needs longer than the limit. A limit of 0 is none.
 std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& id, std::unique_ptr<RollMember> member,
-                                    Device device, const SourceLocation& where);
+                                    Device device, std::chrono::milliseconds limit,
+                                    const SourceLocation& where);
 /// Creates a communicator whose ranks are all in this process.
 std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& devices,
                                                      const SourceLocation& where);

@@ -1,14 +1,16 @@
 // NCCL communicators, and the collectives enqueued on them.
 #include <array>
-#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string_view>
 
 #include "collective/nccl.hpp"
+#include "collective/roll_run.hpp"
 #include "core/base/errors.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/made_once.hpp"
@@ -220,11 +222,72 @@ void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
     known.push_back(device);
 }
 
+/// How long the answers of other ranks may take: their processes answer at once.
+constexpr std::chrono::milliseconds patience_for_news = std::chrono::seconds(2);
+
+/// One call of ncclCommInitRank(), which may outlast the construction of its Communicator.
+struct Connecting {
+    const Nccl& f;
+    const Device device;
+    const SourceLocation where;
+    const int size, rank;
+    ncclUniqueId id{};
+    ncclComm_t comm = nullptr;
+    std::exception_ptr error{};
+
+    void connect() noexcept {
+        try {
+            const cu::InContext in(cu::gpu(device.index(), where));
+            check_nccl(f, f.init_rank(&comm, size, id, rank), "ncclCommInitRank", device, where);
+        } catch (...) {
+            error = std::current_exception();
+        }
+    }
+    void abort() noexcept {
+        if (error != nullptr) return;
+        const cu::InContext in(*cu::gpu_if_used(device.index()));
+        try {
+            f.abort(comm);  // the result is ignored
+        } catch (...) {
+            report(std::current_exception());
+        }
+    }
+};
+
+/// Throws the error of a rank that was not connected.
+[[noreturn]] void throw_unconnected(const Connecting& connecting, RollRun how, RollMember& roll,
+                                    std::chrono::milliseconds limit) {
+    const ErrorSite site("Communicator", connecting.where, connecting.device);
+    std::string reason;
+    if (how == RollRun::ended) {
+        try {
+            std::rethrow_exception(connecting.error);
+        } catch (const NativeError& error) {
+            // The error may precede the news of a rank's end. Once the other ranks have answered,
+            // that news has arrived.
+            (void)roll.absentees(patience_for_news);
+            if (roll.lost().empty()) throw;
+            reason = formatted(" ({})", error.info().message);
+        }
+    }
+    if (const std::string lost = roll.lost(); !lost.empty())
+        coded_error(ErrorCode::rank_lost, site,
+                    "{} while NCCL connected the ranks{}: make a new communicator of the remaining "
+                    "ranks",
+                    lost, reason);
+    coded_error(ErrorCode::rank_lost, site,
+                "all ranks have joined, but NCCL has not connected them within {}: check that "
+                "their hosts reach each other by the network interfaces that NCCL uses "
+                "(NCCL_SOCKET_IFNAME), set NCCL_DEBUG=INFO for details, or increase "
+                "CommunicatorOptions::timeout",
+                time_text(limit));
+}
+
 }  // namespace
 
 std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& passed,
                                     std::unique_ptr<RollMember> member, Device device,
-                                    const SourceLocation& where) {
+                                    std::chrono::milliseconds limit, const SourceLocation& where) {
     const Nccl& f = nccl("Communicator", where);
     const cu::InContext in(cu::gpu(device.index(), where));
     meet_ranks_of_this_process(device, where);
@@ -233,18 +296,19 @@ std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& passed,
     RollMember& roll = *member;
     auto made =
         std::make_unique<Rank>(f, device, std::hash<std::string_view>()(bytes), std::move(member));
-    ncclUniqueId id;
-    std::memcpy(&id, passed.bytes.data(), sizeof id);
-    ncclComm_t comm = nullptr;
-    const ncclResult_t code =
-        f.init_rank(&comm, static_cast<int>(roll.size()), id, static_cast<int>(roll.rank()));
-    if (code != ncclSuccess) {
-        ErrorInfo info = nccl_error(f, code, "ncclCommInitRank", device, where);
-        if (const std::string lost = roll.lost(); !lost.empty())
-            info.message += formatted(". Meanwhile, {}", lost);
-        throw_error(std::move(info));
-    }
-    made->begin(comm);
+    const auto connecting =
+        std::make_shared<Connecting>(Connecting{.f = f,
+                                                .device = device,
+                                                .where = where,
+                                                .size = static_cast<int>(roll.size()),
+                                                .rank = static_cast<int>(roll.rank())});
+    std::memcpy(&connecting->id, passed.bytes.data(), sizeof connecting->id);
+    const RollRun how = run_unless_lost(
+        roll, limit, [connecting] { connecting->connect(); },
+        [connecting] { connecting->abort(); });
+    if (how != RollRun::ended || connecting->error != nullptr)
+        throw_unconnected(*connecting, how, roll, limit);
+    made->begin(connecting->comm);
     made->watch();
     made->check("Communicator", where);  // a rank may have been lost meanwhile
     return made;

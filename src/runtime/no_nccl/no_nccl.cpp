@@ -21,7 +21,7 @@ std::string nccl_missing() {
 RuntimePart nccl_part() { return {.name = "NCCL", .found = {}, .problem = nccl_missing()}; }
 CommunicatorId nccl_id(const SourceLocation& where) { none("CommunicatorId::make", where); }
 std::unique_ptr<NcclRank> nccl_join(const CommunicatorId&, std::unique_ptr<RollMember>, Device,
-                                    const SourceLocation& where) {
+                                    std::chrono::milliseconds, const SourceLocation& where) {
     none("Communicator", where);
 }
 std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>&,
