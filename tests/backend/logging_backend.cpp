@@ -105,8 +105,9 @@ std::uint64_t LoggingBackend::position(Stream& stream) noexcept {
 std::uint64_t LoggingBackend::reached(Stream& stream) noexcept {
     return logged(SeamCall::reached, stream).reached(stream);
 }
-void LoggingBackend::synchronize_device(int device, const Where& where) {
-    logged(SeamCall::synchronize_device).synchronize_device(device, where);
+void LoggingBackend::synchronize_device(int device, std::vector<detail::CompletionRef>& waited,
+                                        const Where& where) {
+    logged(SeamCall::synchronize_device).synchronize_device(device, waited, where);
 }
 std::uint64_t LoggingBackend::capture_id(Stream& stream) {
     return logged(SeamCall::capture_id, stream).capture_id(stream);

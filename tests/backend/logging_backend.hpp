@@ -52,7 +52,8 @@ public:
     bool is_complete(Stream& stream, const Where& where) override;
     std::uint64_t position(Stream& stream) noexcept override;
     std::uint64_t reached(Stream& stream) noexcept override;
-    void synchronize_device(int device, const Where& where) override;
+    void synchronize_device(int device, std::vector<detail::CompletionRef>& waited,
+                            const Where& where) override;
     std::uint64_t capture_id(Stream& stream) override;
     detail::Failure reset_failure(Stream& stream, std::uint64_t submissions, const Where&) override;
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 #include <span>
+#include <vector>
 
 #include <heddle/by_data.hpp>
 
@@ -43,7 +44,10 @@ struct Start {
         second_line = where.line + 1;
         has_run();
     }
-    void has_run() { detail::record_of(a).backend->synchronize_device(device.index(), {}); }
+    void has_run() {
+        std::vector<detail::CompletionRef> waited;
+        detail::record_of(a).backend->synchronize_device(device.index(), waited, {});
+    }
     void use(int value) { used += value; }
 };
 

@@ -30,7 +30,9 @@ class NoCuda final : public Backend {
     void close_stream(StreamRecord&) noexcept override {}
     void synchronize(StreamRecord&, const SourceLocation&) override { none(); }
     bool is_complete(StreamRecord&, const SourceLocation&) override { none(); }
-    void synchronize_device(int, const SourceLocation&) override { none(); }
+    void synchronize_device(int, std::vector<CompletionRef>&, const SourceLocation&) override {
+        none();
+    }
     std::uint64_t capture_id(StreamRecord&) override { none(); }
     Failure reset_failure(StreamRecord&, std::uint64_t, const SourceLocation&) override { none(); }
     void wait_stream(StreamRecord&, StreamRecord&, const SourceLocation&) override { none(); }

@@ -135,18 +135,15 @@ public:
         block_until(*done);
         return done->failure();
     }
-    void synchronize_device(int device, const SourceLocation&) override {
-        std::vector<CompletionRef> pending;
+    void synchronize_device(int device, std::vector<CompletionRef>& waited,
+                            const SourceLocation&) override {
+        const std::size_t before = waited.size();
         for_each_stream([&](StreamRecord& stream) {
             if (stream.device == Access::device(heddle::DeviceKind::cpu, device))
                 if (CompletionRef done = pending_of({&stream, stream.id.load()}))
-                    pending.push_back(std::move(done));
+                    waited.push_back(std::move(done));
         });
-        for (const CompletionRef& done : pending) {
-            block_until(*done);
-            const Failure failure = done->failure();
-            if (failure != nullptr && failure.use_count() == 2) report_untold(*failure);
-        }
+        for (std::size_t i = before; i < waited.size(); ++i) block_until(*waited[i]);
     }
     bool count_steps(StreamRecord&, StreamCounts&) noexcept override { return false; }
     Looked look(StreamRecord&, StreamLook&) override { return Looked::refused; }

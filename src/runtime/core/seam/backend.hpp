@@ -152,10 +152,12 @@ public:
     virtual std::uint64_t position(StreamRecord&) noexcept { return 0; }
     /// Returns the position that the stream has reached: all work before it has completed.
     virtual std::uint64_t reached(StreamRecord&) noexcept { return 0; }
-    /// Blocks until all work enqueued so far on the device's streams has completed. Before it
-    /// returns, reports the failures of closed streams that no other object reports. Core itself
-    /// queries the failures of open streams.
-    virtual void synchronize_device(int device, const SourceLocation& where) = 0;
+    /// Blocks until all work enqueued so far on the device's streams has completed. Adds the
+    /// completions that hold failures of closed streams to `waited`, so that core can report the
+    /// failures that no other object reports. If failures are held otherwise, reports those before
+    /// it returns. Core itself queries the failures of open streams.
+    virtual void synchronize_device(int device, std::vector<CompletionRef>& waited,
+                                    const SourceLocation& where) = 0;
     /// Returns the id of the native capture that the stream takes part in, or 0. Called only for
     /// streams with the flag `capturing` or `handed_out`.
     virtual std::uint64_t capture_id(StreamRecord& stream) = 0;

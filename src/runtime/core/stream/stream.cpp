@@ -2,6 +2,9 @@
 #include <heddle/device/synchronize_device.hpp>
 #include <heddle/stream/stream.hpp>
 
+#include <algorithm>
+#include <vector>
+
 #include <heddle/memory/detail/block.hpp>
 #include <heddle/operation/observer.hpp>
 #include <heddle/stream/current_stream.hpp>
@@ -194,10 +197,26 @@ void record_event(StreamRef stream, Event& event, Where where) {
 void record_event(Event& event, Where where) { event.record(where); }
 void synchronize_stream(StreamRef stream, Where where) { stream.synchronize(where); }
 
+namespace {
+/// Reports the failures that only these completions hold. Other threads may still hold the
+/// completions, and release them later.
+void report_untold(const std::vector<detail::CompletionRef>& waited) {
+    for (const detail::CompletionRef& done : waited) {
+        const detail::Failure failure = done->failure();
+        if (failure == nullptr) continue;
+        const auto held = std::ranges::count_if(
+            waited, [&](const auto& other) { return other->failure() == failure; });
+        if (failure.use_count() == held + 1) detail::report_untold(*failure);
+    }
+}
+}  // namespace
+
 namespace detail {
 void wait_for_device(Device device, const SourceLocation& where) {
     Backend& backend = backend_of(device.kind());
-    backend.synchronize_device(device.index(), where);
+    // A branch's failure is also that of its base. So the completions of both are kept to the end.
+    std::vector<CompletionRef> waited;
+    backend.synchronize_device(device.index(), waited, where);
     bool has_failed_branch = false;
     for_each_stream([&](StreamRecord& stream) {
         has_failed_branch |= stream.device == device && stream.has(stream_flag::internal) &&
@@ -206,10 +225,11 @@ void wait_for_device(Device device, const SourceLocation& where) {
                              stream.has(stream_flag::poisoned | stream_flag::fallible) &&
                              stream.known_failure() != nullptr;
     });
-    if (!has_failed_branch) [[likely]]
-        return;
-    TrimStep::run_all(device);  // closes the streams of joined branches that have failed
-    backend.synchronize_device(device.index(), where);
+    if (has_failed_branch) [[unlikely]] {
+        TrimStep::run_all(device);  // closes the streams of joined branches that have failed
+        backend.synchronize_device(device.index(), waited, where);
+    }
+    heddle::report_untold(waited);
 }
 }  // namespace detail
 

@@ -21,7 +21,8 @@ public:
     bool can_access_peer(int, int) override { return true; }
     bool can_access_pool(int, int) override { return true; }
     int concurrent_queues(int) override;
-    void synchronize_device(int device, const SourceLocation& where) override;
+    void synchronize_device(int device, std::vector<CompletionRef>& waited,
+                            const SourceLocation& where) override;
 
     // process/fork_and_exit.cpp
     bool help_at_exit(const Completion& done) noexcept override;

@@ -20,7 +20,8 @@ public:
     bool can_access_peer(int device, int other) override;
     bool can_access_pool(int device, int other) override;
     int concurrent_queues(int device) override;
-    void synchronize_device(int device, const SourceLocation& where) override;
+    void synchronize_device(int device, std::vector<CompletionRef>& waited,
+                            const SourceLocation& where) override;
     // process/fork_and_exit.cpp
     void poll_outstanding() noexcept override;
     bool help_at_exit(const Completion& done) noexcept override;

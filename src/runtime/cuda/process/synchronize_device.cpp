@@ -131,7 +131,8 @@ void wait_for_all(Gpu& g, const SourceLocation& where) {
 
 }  // namespace
 
-void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
+void CudaBackend::synchronize_device(int device, std::vector<CompletionRef>&,
+                                     const SourceLocation& where) {
     refuse_forked("synchronize_device", where);
     Gpu* g = gpu_if_used(device);
     if (g == nullptr || is_lost(*g)) return;  // core reports the failure
