@@ -3,6 +3,7 @@
 #include "core/stream/registry.hpp"
 #include "support.hpp"
 
+#include <cstdint>
 #include <mutex>
 
 using namespace heddle_test;
@@ -35,8 +36,13 @@ TEST_CASE("the failure of a branch is reported in time, even if a worker still h
             [](StreamRef) {});
     }
     const detail::CompletionRef as_a_worker = end_of(*record);
-    gate.open();
+    const std::uint32_t before = as_a_worker.owners();
+    Threads opens(1, [&] {
+        (void)eventually([&] { return as_a_worker.owners() > before; });  // the call below waits
+        gate.open();
+    });
     CHECK_FALSE(error_of([] { synchronize_device(cpu_device()); }));
+    opens.join();
     REQUIRE(reports.count() == 1);
     CHECK(cause_of(reports.all()[0]) == "nobody left");
 }
