@@ -11,7 +11,7 @@ using namespace heddle_test;
 namespace {
 
 /// Returns the completion of the end of a stream that is closed and still has work to do.
-detail::CompletionRef end_of(detail::StreamRecord& closed) {
+detail::CompletionRef final_completion(detail::StreamRecord& closed) {
     const std::lock_guard lock(closed.life);
     REQUIRE(closed.final_event != nullptr);
     return *static_cast<detail::CompletionRef*>(closed.final_event);
@@ -35,7 +35,7 @@ TEST_CASE("the failure of a branch is reported in time, even if a worker still h
             },
             [](StreamRef) {});
     }
-    const detail::CompletionRef as_a_worker = end_of(*record);
+    const detail::CompletionRef as_a_worker = final_completion(*record);
     const std::uint32_t before = as_a_worker.owners();
     Threads opens(1, [&] {
         (void)eventually([&] { return as_a_worker.owners() > before; });  // the call below waits
