@@ -40,6 +40,14 @@ inline std::vector<Device> first_devices(std::size_t n) {
     return all;
 }
 
+/// Checks that a rank whose other ranks are lost can continue with a communicator of its own.
+inline void check_alone(StreamRef s) {
+    Array<int> x = full<int>(s, 1000, 3);
+    Communicator alone(CommunicatorId::make(), 0, 1, s.device());
+    alone.all_reduce(s, ReduceOp::sum, x, x);
+    CHECK(to_host(s, x) == Ints(1000, 3));
+}
+
 /// Returns a group whose results are bit-identical on every machine.
 inline DeviceGroup by_copies(const std::vector<Device>& devices, bool access = true) {
     return DeviceGroup(devices, {.access = access, .transport = Transport::copies});

@@ -1,4 +1,4 @@
-// A communicator whose ranks have joined, but whom NCCL never connects.
+// Ranks of a communicator that have all joined, but that NCCL never connects.
 #include "child.hpp"
 #include "collective/collective.hpp"
 #include "collective/nccl.hpp"
@@ -14,19 +14,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Joins the roll call of a communicator as rank 1 of 2, without NCCL.
-Member join_without_nccl(const CommunicatorId& id) {
-    const auto bytes = std::span(id.bytes).subspan<detail::nccl_id_size>();
-    return join(RollAddress::decode(bytes), 1, 2);
-}
-
 /// Constructs rank 0, while rank 1 joins without NCCL, and ends after that if `ends`. Returns the
 /// error's text.
 std::string connect_in_vain(bool ends, std::chrono::milliseconds limit) {
     const CommunicatorId id = CommunicatorId::make();
+    const auto address = RollAddress::decode(std::span(id.bytes).subspan<detail::nccl_id_size>());
     Member other;
     Threads joins(1, [&] {
-        other = join_without_nccl(id);
+        // If this rank is late, rank 0 has left, and this rank reaches the limit, too.
+        (void)error_of([&] { other = join_roll_call(address, 1, 2, limit, {}); });
         if (ends) other.reset();
     });
     const Error error =
@@ -52,30 +48,19 @@ TEST_CASE("child: a rank whose other rank does not call NCCL", "[.child]") {
         }));
     }
     // A thread still waits in NCCL. The rank continues with a communicator of its own.
-    const Stream s(test_device());
-    Array<int> x = full<int>(s, 100, 3);
-    Communicator alone(CommunicatorId::make(), 0, 1, test_device());
-    alone.all_reduce(s, ReduceOp::sum, x, x);
-    CHECK(to_host(s, x) == Ints(100, 3));
+    check_alone(Stream(test_device()));
     std::puts("goes on");
 }
 
-TEST_CASE("a rank that is lost while NCCL connects the ranks is named by the constructor",
+TEST_CASE("if NCCL does not connect the ranks, the constructor names the lost rank or its limit",
           "[collective]") {
     SKIP_WITHOUT_NCCL(1);
-    const ChildResult child = run_test_case("child: a rank whose other rank does not call NCCL",
-                                            {"HEDDLE_TEST_THEN=ends"});
-    INFO(child.output);
-    CHECK(child.status == 0);
-    CHECK_THAT(child.output, contains("goes on"));
-}
-
-TEST_CASE("where NCCL does not connect the ranks, the constructor ends at the limit",
-          "[collective]") {
-    SKIP_WITHOUT_NCCL(1);
-    const ChildResult child = run_test_case("child: a rank whose other rank does not call NCCL",
-                                            {"HEDDLE_TEST_THEN=stays"});
-    INFO(child.output);
-    CHECK(child.status == 0);
-    CHECK_THAT(child.output, contains("goes on"));
+    for (const std::string then : {"ends", "stays"}) {
+        CAPTURE(then);
+        const ChildResult child = run_test_case("child: a rank whose other rank does not call NCCL",
+                                                {"HEDDLE_TEST_THEN=" + then});
+        INFO(child.output);
+        CHECK(child.status == 0);
+        CHECK_THAT(child.output, contains("goes on"));
+    }
 }

@@ -45,8 +45,6 @@ namespace {
 using detail::CollectiveKind;
 using detail::RankCall;
 
-/// How long synchronize() waits for the answers of other ranks: their processes answer at once.
-constexpr std::chrono::milliseconds patience_for_counts = std::chrono::seconds(2);
 /// The longest time between two queries of a stream.
 constexpr std::int64_t longest_pause_ns = 1'000'000;
 
@@ -78,17 +76,15 @@ void check_or_end(detail::NcclRank& rank, const char* call, const SourceLocation
     try {
         rank.check(call, where);
     } catch (const NativeError& error) {
-        // The error may precede the news of a rank's end. Once the other ranks have answered, that
-        // news has arrived.
-        (void)rank.member()->absentees(patience_for_counts);
-        if (rank.member()->lost().empty()) {
+        const std::string lost = rank.member()->ask_lost();  // the error may precede that news
+        if (lost.empty()) {
             rank.fail(make_failure(error.info()));
             throw;
         }
         rank.fail(make_failure(error_info(
             ErrorCode::rank_lost, {call, where},
-            "{}: {}. This rank has aborted: make a new communicator of the remaining ranks",
-            rank.member()->lost(), error.what())));
+            "{}: {}. This rank has aborted: make a new communicator of the remaining ranks", lost,
+            error.what())));
         rank.check(call, where);  // throws RankLost
     }
 }

@@ -57,11 +57,6 @@ std::string lost_text(const RollSeat& seat) {
     return all;
 }
 
-RollClock::time_point after(milliseconds limit) {
-    constexpr milliseconds longest = std::chrono::hours(24 * 365 * 10);
-    return RollClock::now() + (limit.count() == 0 ? longest : std::min(limit, longest));
-}
-
 [[noreturn]] void throw_unreachable(const RollAddress& address, const std::string& problem,
                                     int code, const SourceLocation& where) {
     const std::string name = code == 0 ? "" : problem;
@@ -147,7 +142,7 @@ std::unique_ptr<RollMember> join_roll_call(const RollAddress& address, std::size
                     "CommunicatorId::make(), unchanged");
     if (size > most_roll_ranks)
         usage_error({"Communicator", where}, "{} ranks are more than {}", size, most_roll_ranks);
-    const RollClock::time_point until = after(limit);
+    const RollClock::time_point until = end_of_limit(limit);
     std::string problem;
     int code = 0;
     RollSocket socket = connect_roll_call(address, until, problem, code);
@@ -205,6 +200,11 @@ void RollMember::on_loss(std::function<void()> function) {
 std::string RollMember::lost() const {
     const std::lock_guard lock(RollHub::mutex());
     return lost_text(*seat_);
+}
+
+std::string RollMember::ask_lost() const {
+    (void)absentees(patience_for_counts);
+    return lost();
 }
 
 void RollMember::count() noexcept { seat_->collectives.fetch_add(1, std::memory_order_relaxed); }

@@ -20,6 +20,9 @@ namespace heddle::detail {
 
 struct RollSeat;
 
+/// How long to wait for the answers of other ranks. Their processes answer at once.
+inline constexpr std::chrono::milliseconds patience_for_counts = std::chrono::seconds(2);
+
 /// One rank's membership. Thread-safe, except the destructor. In the child of a fork, its functions
 /// have no effect.
 class RollMember {
@@ -44,6 +47,9 @@ public:
     void on_loss(std::function<void()> function);
     /// Returns for example "rank 1 of 2 has ended", or an empty string if no rank is lost.
     std::string lost() const;
+    /// The same, but first asks the other ranks: once they have answered, the news of a rank that
+    /// ended before this call has arrived.
+    std::string ask_lost() const;
     /// Counts a collective that this rank has enqueued.
     void count() noexcept;
     /// Asks all ranks how many collectives they have enqueued. Waits for their answers, `patience`

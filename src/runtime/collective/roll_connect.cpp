@@ -75,6 +75,11 @@ int milliseconds_until(RollClock::time_point until) {
 
 }  // namespace
 
+RollClock::time_point end_of_limit(std::chrono::milliseconds limit) {
+    constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365 * 10);
+    return RollClock::now() + (limit.count() == 0 ? longest : std::min(limit, longest));
+}
+
 RollSocket connect_roll_call(const RollAddress& address, RollClock::time_point until,
                              std::string& problem, int& code) {
     std::list<Attempt> attempts;

@@ -11,6 +11,9 @@ namespace heddle::detail {
 
 using RollClock = std::chrono::steady_clock;
 
+/// Returns the time at which a limit that begins now has passed. A limit of 0 is none.
+RollClock::time_point end_of_limit(std::chrono::milliseconds limit);
+
 /// Connects to all addresses at once, and returns the first connection at whose other end this roll
 /// call is known. (Different hosts may have the same address, for a bridge between containers for
 /// example.) Returns no socket if every address fails or the time is over. Then `problem` is the

@@ -1,12 +1,12 @@
 #include "collective/roll_run.hpp"
 
-#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
 
+#include "collective/roll_connect.hpp"
 #include "core/base/signals_blocked.hpp"
 
 namespace heddle::detail {
@@ -36,6 +36,7 @@ void end(Run& run) noexcept {
 
 RollRun run_unless_lost(RollMember& member, std::chrono::milliseconds limit,
                         std::function<void()> call, std::function<void()> undo) {
+    const RollClock::time_point until = end_of_limit(limit);
     const auto run = std::make_shared<Run>();
     run->call = std::move(call);
     run->undo = std::move(undo);
@@ -54,9 +55,7 @@ RollRun run_unless_lost(RollMember& member, std::chrono::milliseconds limit,
         return RollRun::ended;
     }
     const auto is_decided = [&] { return run->has_ended || run->has_lost; };
-    constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365 * 10);
-    run->changed.wait_for(lock, limit.count() == 0 ? longest : std::min(limit, longest),
-                          is_decided);
+    run->changed.wait_until(lock, until, is_decided);
     if (run->has_lost)
         run->changed.wait_for(lock, patience_after_loss, [&] { return run->has_ended; });
     if (run->has_ended) return RollRun::ended;

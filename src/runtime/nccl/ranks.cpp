@@ -222,9 +222,6 @@ void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
     known.push_back(device);
 }
 
-/// How long the answers of other ranks may take: their processes answer at once.
-constexpr std::chrono::milliseconds patience_for_news = std::chrono::seconds(2);
-
 /// One call of ncclCommInitRank(), which may outlast the construction of its Communicator.
 struct Connecting {
     const Nccl& f;
@@ -245,12 +242,9 @@ struct Connecting {
     }
     void abort() noexcept {
         if (error != nullptr) return;
-        const cu::InContext in(*cu::gpu_if_used(device.index()));
-        try {
-            f.abort(comm);  // the result is ignored
-        } catch (...) {
-            report(std::current_exception());
-        }
+        RankState state(f, device);
+        state.begin(comm);
+        state.abort();
     }
 };
 
@@ -263,10 +257,7 @@ struct Connecting {
         try {
             std::rethrow_exception(connecting.error);
         } catch (const NativeError& error) {
-            // The error may precede the news of a rank's end. Once the other ranks have answered,
-            // that news has arrived.
-            (void)roll.absentees(patience_for_news);
-            if (roll.lost().empty()) throw;
+            if (roll.ask_lost().empty()) throw;  // the error may precede the news of a rank's end
             reason = formatted(" ({})", error.info().message);
         }
     }

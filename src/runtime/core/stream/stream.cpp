@@ -197,21 +197,21 @@ void record_event(StreamRef stream, Event& event, Where where) {
 void record_event(Event& event, Where where) { event.record(where); }
 void synchronize_stream(StreamRef stream, Where where) { stream.synchronize(where); }
 
+namespace detail {
 namespace {
 /// Reports the failures that only these completions hold. Other threads may still hold the
 /// completions, and release them later.
-void report_untold(const std::vector<detail::CompletionRef>& waited) {
-    for (const detail::CompletionRef& done : waited) {
-        const detail::Failure failure = done->failure();
+void report_unheld(const std::vector<CompletionRef>& waited) {
+    for (const CompletionRef& done : waited) {
+        const Failure failure = done->failure();
         if (failure == nullptr) continue;
         const auto held = std::ranges::count_if(
-            waited, [&](const auto& other) { return other->failure() == failure; });
-        if (failure.use_count() == held + 1) detail::report_untold(*failure);
+            waited, [&](const CompletionRef& other) { return other->failure() == failure; });
+        if (failure.use_count() == held + 1) report_untold(*failure);
     }
 }
 }  // namespace
 
-namespace detail {
 void wait_for_device(Device device, const SourceLocation& where) {
     Backend& backend = backend_of(device.kind());
     // A branch's failure is also that of its base. So the completions of both are kept to the end.
@@ -229,7 +229,7 @@ void wait_for_device(Device device, const SourceLocation& where) {
         TrimStep::run_all(device);  // closes the streams of joined branches that have failed
         backend.synchronize_device(device.index(), waited, where);
     }
-    heddle::report_untold(waited);
+    report_unheld(waited);
 }
 }  // namespace detail
 
